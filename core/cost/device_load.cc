@@ -32,11 +32,11 @@ PhaseLoads LoadsOf(const MicroBatchWork& work, ScheduleKind schedule, Overlap ov
   return {.main = LoadOf(work.forward, overlap), .backward = LoadOf(work.backward, overlap)};
 }
 
-ReductionRule ReductionRuleOf(const PlanningProblem& problem) {
+ReductionRule ReductionRuleOf(const ResolvedProblem& problem) {
   return {problem.schedule, problem.overlap, problem.allreduce.charge};
 }
 
-bool ReducesGradients(const PlanningProblem& problem) {
+bool ReducesGradients(const ResolvedProblem& problem) {
   const bool is_endless = problem.allreduce.amortize_over_micro_batches && !problem.micro_batches.has_value();
   return problem.workload == Workload::kTraining && !is_endless;
 }
@@ -53,7 +53,7 @@ PhaseLoads ReplicaLoads(const PhaseLoads& undivided, int32_t replicas, Picosecon
   return loads;
 }
 
-Picoseconds ShareOfStep(const PlanningProblem& problem, const PhaseLoads& undivided, int32_t replicas,
+Picoseconds ShareOfStep(const ResolvedProblem& problem, const PhaseLoads& undivided, int32_t replicas,
                         Picoseconds allreduce) {
   const int64_t all = MicroBatchesOfStep(problem, replicas);
   const int64_t busy = SaturatingMultiply(CeilDivide(all, replicas), undivided.total().count());

@@ -62,11 +62,10 @@ struct ReductionRule {
   AllReduce::Charge charge = AllReduce::Charge::kPerRound;
 };
 
-ReductionRule ReductionRuleOf(const PlanningProblem& problem);
+ReductionRule ReductionRuleOf(const ResolvedProblem& problem);
 
 // Whether replicas reduce gradients in time that counts: TRAINING, unless steps are said to be without limit.
-// REQUIRES: resolved.
-bool ReducesGradients(const PlanningProblem& problem);
+bool ReducesGradients(const ResolvedProblem& problem);
 
 // Loads of each of `replicas` devices that take micro-batches in turn and reduce their gradients for `allreduce`, in
 // the limit of many. One reduction belongs to a round of `replicas` micro-batches, in its last phase: SERIAL adds it to
@@ -77,7 +76,7 @@ PhaseLoads ReplicaLoads(const PhaseLoads& undivided, int32_t replicas, Picosecon
 
 // What a replica is busy for per micro-batch of a step: it does its part of them, ceil(all / replicas), and reduces its
 // gradients once. Rounded up once. REQUIRES: micro_batches is set.
-Picoseconds ShareOfStep(const PlanningProblem& problem, const PhaseLoads& undivided, int32_t replicas,
+Picoseconds ShareOfStep(const ResolvedProblem& problem, const PhaseLoads& undivided, int32_t replicas,
                         Picoseconds allreduce);
 
 }  // namespace planwright

@@ -31,18 +31,18 @@ int64_t FillFromEnd::HeldBy(int32_t replicas) const {
   return CeilDivide(behind_, replicas) + own;
 }
 
-int64_t MicroBatchesOfStep(const PlanningProblem& problem, int32_t replicas) {
+int64_t MicroBatchesOfStep(const ResolvedProblem& problem, int32_t replicas) {
   const int64_t copies = problem.replication == Replication::kUniform ? replicas : 1;
   return copies * *problem.micro_batches;
 }
 
-int32_t InFlightMicroBatches(const PlanningProblem& problem, int64_t held, int32_t replicas) {
+int32_t InFlightMicroBatches(const ResolvedProblem& problem, int64_t held, int32_t replicas) {
   if (!problem.micro_batches.has_value()) return DrainsEarly(problem.schedule) ? Narrow(held) : 1;
   const int64_t own = CeilDivide(MicroBatchesOfStep(problem, replicas), replicas);
   return Narrow(DrainsEarly(problem.schedule) ? std::min(held, own) : own);
 }
 
-int32_t InFlightMicroBatches(const PlanningProblem& problem, std::size_t stages_behind) {
+int32_t InFlightMicroBatches(const ResolvedProblem& problem, std::size_t stages_behind) {
   return InFlightMicroBatches(problem, static_cast<int64_t>(stages_behind) + 1, 1);
 }
 
@@ -50,7 +50,7 @@ Picoseconds StepTurns::TimeOf(Picoseconds load, int32_t replicas) const {
   return Picoseconds(CeilDivide(SaturatingMultiply(count, load.count()), replicas / side_by_side));
 }
 
-StepTurns TurnsOfStep(const PlanningProblem& problem, const TransferTurns& turns, std::span<const StageTurns> stages) {
+StepTurns TurnsOfStep(const ResolvedProblem& problem, const TransferTurns& turns, std::span<const StageTurns> stages) {
   int64_t divisor = 0;
   for (const StageTurns& stage : stages) divisor = std::gcd(divisor, int64_t{stage.replicas});
   FillFromEnd fill(turns);

@@ -25,7 +25,7 @@ struct TransferTurns {
   // Tensors are copied out to host memory and in again.
   bool through_host = false;
 
-  static TransferTurns Of(const PlanningProblem& problem, bool through_host) {
+  static TransferTurns Of(const ResolvedProblem& problem, bool through_host) {
     return {problem.overlap, problem.schedule == ScheduleKind::kGpipe, through_host};
   }
 
@@ -63,7 +63,7 @@ class FillFromEnd {
 
 // Micro-batches of one step of all replicas together. REQUIRES: micro_batches is set; `replicas` of each stage where
 // the replication is UNIFORM.
-int64_t MicroBatchesOfStep(const PlanningProblem& problem, int32_t replicas);
+int64_t MicroBatchesOfStep(const ResolvedProblem& problem, int32_t replicas);
 
 // Whether backward passes begin before all forward passes are done, so that a stage keeps activations by its place.
 inline bool DrainsEarly(ScheduleKind schedule) {
@@ -73,10 +73,10 @@ inline bool DrainsEarly(ScheduleKind schedule) {
 // Micro-batches whose activations one of `replicas` replicas keeps where it holds `held` (FillFromEnd::HeldBy):
 //   ONE_F_ONE_B, PIPEDREAM_ASYNC   `held`, but no more than it does in a step, where micro_batches is set
 //   otherwise                      all that it does in a step; 1 where micro_batches is unset
-int32_t InFlightMicroBatches(const PlanningProblem& problem, int64_t held, int32_t replicas);
+int32_t InFlightMicroBatches(const ResolvedProblem& problem, int64_t held, int32_t replicas);
 
 // Of pipelines without slots, as many stages as behind + 1 with equal numbers of replicas.
-int32_t InFlightMicroBatches(const PlanningProblem& problem, std::size_t stages_behind);
+int32_t InFlightMicroBatches(const ResolvedProblem& problem, std::size_t stages_behind);
 
 // Turns that a step takes: g x `count` times the load of a stage, shared among its replicas, is time enough for all of
 // its micro-batches, filling and draining included. g is the greatest common divisor of the numbers of replicas: so
@@ -91,7 +91,7 @@ struct StepTurns {
 };
 
 // `stages` in pipeline order, at least one. REQUIRES: micro_batches is set.
-StepTurns TurnsOfStep(const PlanningProblem& problem, const TransferTurns& turns, std::span<const StageTurns> stages);
+StepTurns TurnsOfStep(const ResolvedProblem& problem, const TransferTurns& turns, std::span<const StageTurns> stages);
 
 }  // namespace planwright
 

@@ -39,7 +39,7 @@ class TransferBuilder {
         copies_(copies),
         work_(work),
         through_host_(RulesOf(cluster.interconnect).pay_once),
-        gradients_(GradientsFollowTensors(graph, *plan.problem.workload)),
+        gradients_(GradientsFollowTensors(graph, plan.problem.workload)),
         stage_of_(graph.operators.size(), plan.stages) {}
 
   void Build() {
@@ -213,7 +213,7 @@ class TransferBuilder {
 };
 
 // Memory that grows with micro-batches in flight.
-int64_t StoredBytes(const OperatorGraph& graph, const PlanningProblem& problem,
+int64_t StoredBytes(const OperatorGraph& graph, const ResolvedProblem& problem,
                     const std::vector<OperatorId>& operators) {
   return StageMemoryBytes(graph, problem, operators, 0, 1) - StageMemoryBytes(graph, problem, operators, 0, 0);
 }

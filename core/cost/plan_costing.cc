@@ -20,7 +20,7 @@ namespace {
 
 constexpr double kPicosecondsPerSecond = 1e12;
 
-std::vector<OperatorId> KeptOperators(const OperatorGraph& graph, const PlanningProblem& problem,
+std::vector<OperatorId> KeptOperators(const OperatorGraph& graph, const ResolvedProblem& problem,
                                       std::vector<OperatorId> operators) {
   if (problem.workload == Workload::kInference) {
     std::erase_if(operators, [&](OperatorId op) { return graph.operators[op.index()].pass == Pass::kBackward; });
@@ -30,7 +30,7 @@ std::vector<OperatorId> KeptOperators(const OperatorGraph& graph, const Planning
 }
 
 // The ring as it is placed; where it is not, in the order of the copies or of the devices, as the problem has it.
-std::vector<DeviceId> RingOf(const PlanningProblem& problem, const Placement::Stage& placed) {
+std::vector<DeviceId> RingOf(const ResolvedProblem& problem, const Placement::Stage& placed) {
   if (placed.devices.size() == 1) return {};
   if (!placed.ring.empty()) return placed.ring;
   std::vector<DeviceId> ring = placed.devices;
@@ -38,7 +38,7 @@ std::vector<DeviceId> RingOf(const PlanningProblem& problem, const Placement::St
   return ring;
 }
 
-std::vector<Stage> MakeStages(const OperatorGraph& graph, const PlanningProblem& problem, const Placement& placement) {
+std::vector<Stage> MakeStages(const OperatorGraph& graph, const ResolvedProblem& problem, const Placement& placement) {
   std::vector<Stage> stages;
   for (const Placement::Stage& placed : placement.stages) {
     std::vector<OperatorId> operators = KeptOperators(graph, problem, placed.operators);
@@ -201,7 +201,7 @@ class StageCosting {
   }
 
   PhaseLoads LoadsOfReplica(const MicroBatchWork& work, int32_t replicas, Picoseconds allreduce) const {
-    const PlanningProblem& problem = plan_.problem;
+    const ResolvedProblem& problem = plan_.problem;
     const PhaseLoads undivided = UndividedLoads(work);
     if (!problem.micro_batches.has_value()) {
       return ReplicaLoads(undivided, replicas, allreduce, ReductionRuleOf(problem));

@@ -19,7 +19,7 @@ namespace planwright {
 
 // The plan of `placement` with objective, stages, devices, links, estimate and warnings filled in; lower_bound, bounds
 // and provenance are the caller's. Empty stages are dropped; operators are sorted.
-// REQUIRES: `problem` is resolved and supported; the placement is feasible: every operator in exactly one stage (for
+// REQUIRES: `problem` is supported; the placement is feasible: every operator in exactly one stage (for
 // INFERENCE BACKWARD operators may be left out; they are dropped), devices that support the operators of their stages,
 // stages in pipeline order (MIN_LATENCY: see ScheduleForLatency). A stage on several devices is replicated: they are
 // different, of one class, and hold no other stage unless that has the same replicas in the same order; its ring visits

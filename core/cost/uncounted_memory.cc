@@ -14,12 +14,12 @@ bool HoldsOneStagePerDevice(const Plan& plan) {
                      [](const DeviceUsage& usage) { return usage.stages.size() <= 1; });
 }
 
-bool LeavesOutOptimizer(const PlanningProblem& problem) {
-  return *problem.memory_model.optimizer_bytes_per_parameter_byte == 0;
+bool LeavesOutOptimizer(const ResolvedProblem& problem) {
+  return problem.memory_model.optimizer_bytes_per_parameter_byte == 0;
 }
 
 bool LeavesOutMicroBatches(const Plan& plan) {
-  const PlanningProblem& problem = plan.problem;
+  const ResolvedProblem& problem = plan.problem;
   return problem.schedule == ScheduleKind::kSteadyState && !problem.micro_batches.has_value() &&
          problem.objective != Objective::kMinLatency && problem.split == Split::kContiguous &&
          HoldsOneStagePerDevice(plan);
@@ -37,14 +37,14 @@ int64_t PeakBytes(const Plan& plan) {
   return of_limited > 0 ? of_limited : of_all;
 }
 
-PlanningProblem WithOptimizer(const OperatorGraph& graph, PlanningProblem problem) {
-  MemoryModel& memory = problem.memory_model;
-  memory.optimizer_bytes_per_parameter_byte.reset();
-  memory.preset = "adam_mixed";
-  return ResolveProblem(graph, problem);
+ResolvedProblem WithOptimizer(const OperatorGraph& graph, const ResolvedProblem& problem) {
+  PlanningProblem posed = AsPosed(problem);
+  posed.memory_model.optimizer_bytes_per_parameter_byte.reset();
+  posed.memory_model.preset = "adam_mixed";
+  return ResolveProblem(graph, posed);
 }
 
-PlanningProblem WithSchedule(PlanningProblem problem) {
+ResolvedProblem WithSchedule(ResolvedProblem problem) {
   problem.schedule = ScheduleKind::kOneFOneB;
   return problem;
 }
@@ -54,12 +54,12 @@ PlanningProblem WithSchedule(PlanningProblem problem) {
 std::vector<UncountedMemory> UncountedMemoryOf(const OperatorGraph& graph, const Cluster& cluster,
                                                const CostTable& costs, const Plan& plan) {
   std::vector<UncountedMemory> uncounted;
-  const PlanningProblem& problem = plan.problem;
-  const bool may_leave_out = *problem.workload == Workload::kTraining &&
-                             *problem.memory_model.kind == MemoryModel::Kind::kComponents && !plan.stages.empty();
+  const ResolvedProblem& problem = plan.problem;
+  const bool may_leave_out = problem.workload == Workload::kTraining &&
+                             problem.memory_model.kind == MemoryModel::Kind::kComponents && !plan.stages.empty();
   if (!may_leave_out) return uncounted;
   const Placement placement = PlacementOf(plan);
-  const auto add = [&](std::string what, const PlanningProblem& counting) {
+  const auto add = [&](std::string what, const ResolvedProblem& counting) {
     const int64_t bytes = PeakBytes(CostPlan({graph, cluster, counting, costs}, placement));
     if (bytes > PeakBytes(plan)) uncounted.push_back({std::move(what), bytes});
   };

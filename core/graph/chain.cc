@@ -11,7 +11,7 @@
 #include "core/base/units.h"
 #include "core/graph/digraph.h"
 #include "core/graph/operator_unions.h"
-#include "core/graph/order_runs.h"
+#include "core/graph/runs_of_order.h"
 #include "core/graph/strongly_connected.h"
 #include "core/graph/topological_order.h"
 
@@ -49,7 +49,7 @@ void AddLives(const OperatorGraph& graph, const std::vector<int32_t>& block_of, 
   }
 }
 
-Blocks MakeBlocks(const OperatorGraph& graph, const PlanningProblem& problem) {
+Blocks MakeBlocks(const OperatorGraph& graph, const ResolvedProblem& problem) {
   std::vector<int32_t> block_of = ColocationUnions(graph, problem);
   const std::vector<Digraph::Edge> edges = MapEdges(OrderedOperators(graph, block_of, MirroredTensors::kAll), block_of);
   const std::vector<int32_t> component_of = StronglyConnectedComponents(Digraph(CountLabels(block_of), edges));
@@ -222,13 +222,13 @@ OperatorGroups GroupsOf(const Blocks& blocks, const std::vector<int32_t>& order,
 
 }  // namespace
 
-OperatorGroups LinearizeGraph(const OperatorGraph& graph, const PlanningProblem& problem,
+OperatorGroups LinearizeGraph(const OperatorGraph& graph, const ResolvedProblem& problem,
                               std::span<const int64_t> operator_weights, std::size_t max_layers) {
   const Blocks blocks = MakeBlocks(graph, problem);
   return GroupsOf(blocks, BestOrder(blocks, OrdersOf(blocks)), operator_weights, max_layers);
 }
 
-std::vector<OperatorGroups> LinearizeInEveryOrder(const OperatorGraph& graph, const PlanningProblem& problem,
+std::vector<OperatorGroups> LinearizeInEveryOrder(const OperatorGraph& graph, const ResolvedProblem& problem,
                                                   std::span<const int64_t> operator_weights, std::size_t max_layers) {
   const Blocks blocks = MakeBlocks(graph, problem);
   std::vector<std::vector<int32_t>> orders = OrdersOf(blocks);

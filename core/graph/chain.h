@@ -26,14 +26,14 @@ using OperatorGroups = std::vector<std::vector<OperatorId>>;
 // The operators that the workload keeps as layers of a chain, at most `max_layers`. Where there are more places to cut,
 // the order is divided into about so many parts of equal weight, and in each the place with the fewest bytes alive is
 // kept. `operator_weights`: of every operator, e.g. its time. Deterministic.
-// REQUIRES: graph and problem are valid, `problem` is resolved; max_layers >= 1; weights >= 0.
+// REQUIRES: graph and problem are valid; max_layers >= 1; weights >= 0.
 // O((operators + tensor ends) log operators).
-OperatorGroups LinearizeGraph(const OperatorGraph& graph, const PlanningProblem& problem,
+OperatorGroups LinearizeGraph(const OperatorGraph& graph, const ResolvedProblem& problem,
                               std::span<const int64_t> operator_weights, std::size_t max_layers);
 
 // That chain first, then those of the other orders that are made, and of the order by distance from the graph's inputs:
 // each once. At most four.
-std::vector<OperatorGroups> LinearizeInEveryOrder(const OperatorGraph& graph, const PlanningProblem& problem,
+std::vector<OperatorGroups> LinearizeInEveryOrder(const OperatorGraph& graph, const ResolvedProblem& problem,
                                                   std::span<const int64_t> operator_weights, std::size_t max_layers);
 
 }  // namespace planwright

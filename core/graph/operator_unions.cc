@@ -48,7 +48,7 @@ std::vector<Digraph::Edge> OrderedOperators(const OperatorGraph& graph, const st
   return edges;
 }
 
-std::vector<int32_t> StageAtoms(const OperatorGraph& graph, const PlanningProblem& problem) {
+std::vector<int32_t> StageAtoms(const OperatorGraph& graph, const ResolvedProblem& problem) {
   std::vector<int32_t> atom_of = LayerUnions(graph, problem);
   const std::vector<Digraph::Edge> ordered = OrderedOperators(graph, ColocationUnions(graph, problem));
   const Digraph order(CountLabels(atom_of), MapEdges(ordered, atom_of));

@@ -32,7 +32,7 @@ std::vector<Digraph::Edge> OrderedOperators(const OperatorGraph& graph, const st
 
 // Operators that are in one stage of every pipeline: for granularity LAYER those of one layer and of layers that depend
 // on each other both ways; otherwise each is alone. Labels 0, 1, ... by smallest operator, kDropped. O(tensor ends).
-std::vector<int32_t> StageAtoms(const OperatorGraph& graph, const PlanningProblem& problem);
+std::vector<int32_t> StageAtoms(const OperatorGraph& graph, const ResolvedProblem& problem);
 
 // `edges` between the labels of their ends.
 std::vector<Digraph::Edge> MapEdges(std::span<const Digraph::Edge> edges, const std::vector<int32_t>& labels);

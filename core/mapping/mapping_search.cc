@@ -6,7 +6,7 @@
 #include <numeric>
 #include <utility>
 
-#include "core/base/time_share.h"
+#include "core/base/remaining_time.h"
 #include "core/mapping/prove/load_bounds.h"
 
 namespace planwright {
@@ -205,7 +205,7 @@ void MappingSearch::OfferInstantiations() {
   for (const MappingObjective objective : {MappingObjective::kLoad, MappingObjective::kAllReduce}) {
     MappingInstance instance = instance_;
     instance.objective = objective;
-    SolveLimits limits = ShareOfTime(limits_, kSharesOfInstantiation);
+    SolveLimits limits = ShareOfRemainingTime(limits_, kSharesOfInstantiation);
     limits.work = std::min(kInstantiationWork, (limits_.work - outcome_.work) / int64_t{kSharesOfInstantiation});
     const auto outcome = MapStages(instance, {.seed = options_.seed, .relative_gap = 0, .starts = options_.starts},
                                    limits, arena_, [](const MappingOutcome&) {});

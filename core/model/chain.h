@@ -54,7 +54,7 @@ struct Chain {
 // The equal devices that a chain runs on.
 struct ChainDevices {
   int32_t count = 1;
-  // Of each device, what is reserved taken off. nullopt: unlimited.
+  // What each device has left when its reserve is taken off. nullopt: it is unlimited.
   std::optional<int64_t> memory_bytes;
   // The two directions of a pair of devices are two links.
   bool full_duplex = false;

@@ -19,24 +19,24 @@ enum class DeviceKind { kAccelerator, kCpu };
 // How much of its data sheet a class reaches when it trains (docs/training-costs.md): what the joint search prices
 // layers with. Shares are in (0, 1] unless said otherwise.
 struct TrainingEfficiency {
-  // Of peak_flops, by products of large matrices.
+  // The share of peak_flops that products of large matrices reach.
   double products = 0.75;
   // A product of matrices m x k and k x n takes 1 + half_extent (1/m + 1/k + 1/n) times as long as its size says. >= 0.
   double half_extent = 128;
-  // Of peak_flops, by attention that does not store its scores.
+  // The share of peak_flops that attention reaches which does not store its scores.
   double attention = 0.5;
   // Speed of products in 8 bits over that in 16 bits. > 0.
   double eight_bit_gain = 1.6;
-  // Of memory_bandwidth_bytes_per_second, by all other kernels.
+  // The share of memory_bandwidth_bytes_per_second that all other kernels reach.
   double memory = 0.8;
-  // Of the bandwidth of links, by collectives.
+  // The share of the bandwidth of links that collectives reach.
   double network = 0.8;
   // What computation hides of the exchanges inside layers (tensor, context and expert ranks), in [0, 1].
   double hidden_in_layers = 0.2;
   // The same of what data ranks exchange in every micro-batch, and once a step.
   double hidden_among_data = 0.8;
   double hidden_at_step_end = 0.4;
-  // Of one kernel, as long as it does not run while others start.
+  // What starting a kernel takes, as long as it does not run while others start.
   Picoseconds launch{2'000'000};
 
   bool operator==(const TrainingEfficiency&) const = default;
@@ -84,7 +84,7 @@ struct HierarchyInterconnect {
     double bandwidth_bytes_per_second = 0;
     Picoseconds latency{0};
     // What all devices of one child send to the other children together, at most; nullopt: every pair its bandwidth.
-    // Of the joint search alone.
+    // Only the joint search looks at it.
     std::optional<double> port_bandwidth_bytes_per_second = std::nullopt;
   };
   std::vector<Level> levels;
@@ -131,10 +131,10 @@ struct NodesInterconnect {
   };
   int32_t devices_per_node = 1;
   std::vector<Link> links;
-  // Of the other pairs of a machine.
+  // The speed between the other pairs of a machine.
   double bandwidth_bytes_per_second = 0;
   Picoseconds latency{0};
-  // Of machines, innermost first; empty: there is one machine.
+  // How machines are joined, innermost first; empty: there is one machine.
   std::vector<HierarchyInterconnect::Level> levels;
 };
 

@@ -15,9 +15,9 @@ namespace {
 // Unions of the operators that take part.
 class Unions {
  public:
-  Unions(const OperatorGraph& graph, const PlanningProblem& problem)
+  Unions(const OperatorGraph& graph, const ResolvedProblem& problem)
       : graph_(graph),
-        drops_backward_(*problem.workload == Workload::kInference),
+        drops_backward_(problem.workload == Workload::kInference),
         unions_(static_cast<int32_t>(graph.operators.size())) {}
 
   // `label_of`: operators of equal non-empty label are united.
@@ -81,7 +81,7 @@ UnionPairs PairsOf(const OperatorGraph& graph, const std::vector<int32_t>& union
 
 }  // namespace
 
-std::vector<int32_t> ColocationUnions(const OperatorGraph& graph, const PlanningProblem& problem) {
+std::vector<int32_t> ColocationUnions(const OperatorGraph& graph, const ResolvedProblem& problem) {
   Unions unions(graph, problem);
   unions.UniteWithForward();
   unions.UniteByLabel([](const Operator& op) -> std::string_view { return op.colocation_group; });
@@ -89,7 +89,7 @@ std::vector<int32_t> ColocationUnions(const OperatorGraph& graph, const Planning
   return unions.Labels();
 }
 
-std::vector<int32_t> LayerUnions(const OperatorGraph& graph, const PlanningProblem& problem) {
+std::vector<int32_t> LayerUnions(const OperatorGraph& graph, const ResolvedProblem& problem) {
   Unions unions(graph, problem);
   if (problem.granularity == Granularity::kLayer) unions.UniteByLabel(LayerOf);
   return unions.Labels();

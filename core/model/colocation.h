@@ -14,13 +14,12 @@ namespace planwright {
 inline constexpr int32_t kDropped = -1;
 
 // The union of every operator: operators linked by forward_operator, by an equal colocation_group or, for granularity
-// LAYER, by an equal layer share a device. Labels 0, 1, ... by smallest operator. REQUIRES: `problem` is resolved.
-// O(operators).
-std::vector<int32_t> ColocationUnions(const OperatorGraph& graph, const PlanningProblem& problem);
+// LAYER, by an equal layer share a device. Labels 0, 1, ... by smallest operator. O(operators).
+std::vector<int32_t> ColocationUnions(const OperatorGraph& graph, const ResolvedProblem& problem);
 
-// For granularity LAYER the operators of equal non-empty layer have one label; otherwise each has its own. Labels and
-// REQUIRES as above.
-std::vector<int32_t> LayerUnions(const OperatorGraph& graph, const PlanningProblem& problem);
+// For granularity LAYER the operators of equal non-empty layer have one label; otherwise each has its own. Labels as
+// above.
+std::vector<int32_t> LayerUnions(const OperatorGraph& graph, const ResolvedProblem& problem);
 
 // Whether the graph lists its gradients along the activations that they belong to instead of against them, as the layer
 // graphs published with device-placement do: backward tensors join unions, and every two unions that one joins are

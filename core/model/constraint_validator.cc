@@ -15,13 +15,12 @@ namespace {
 
 class ConstraintValidator {
  public:
-  ConstraintValidator(const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem,
-                      Violations& violations)
-      : graph_(graph),
-        cluster_(cluster),
-        problem_(problem),
+  ConstraintValidator(const ResolvedInput& input, Violations& violations)
+      : graph_(input.graph),
+        cluster_(input.cluster),
+        problem_(input.problem),
         violations_(violations),
-        union_of_(ColocationUnions(graph, problem)) {}
+        union_of_(ColocationUnions(input.graph, input.problem)) {}
 
   void Check() {
     for (std::size_t i = 0; i < problem_.pinned.size(); ++i) {
@@ -47,7 +46,7 @@ class ConstraintValidator {
   bool SamePlace(DeviceId a, DeviceId b) const { return a == b || (IsInPool(a) && IsInPool(b)); }
 
   bool Runs(OperatorId op, DeviceId device) const {
-    return CanRun(graph_.operators[op.index()], cluster_.class_of(device), *problem_.workload);
+    return CanRun(graph_.operators[op.index()], cluster_.class_of(device), problem_.workload);
   }
 
   std::string Quoted(OperatorId op) const { return absl::StrCat("\"", graph_.operators[op.index()].name, "\""); }
@@ -106,7 +105,7 @@ class ConstraintValidator {
 
   const OperatorGraph& graph_;
   const Cluster& cluster_;
-  const PlanningProblem& problem_;
+  const ResolvedProblem& problem_;
   Violations& violations_;
   const std::vector<int32_t> union_of_;
   // The first pin of each operator, by its index, and of each union: positions in problem.pinned.
@@ -116,10 +115,9 @@ class ConstraintValidator {
 
 }  // namespace
 
-void CheckConstraints(const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem,
-                      Violations& violations) {
-  if (problem.pinned.empty()) return;  // prohibitions alone contradict nothing
-  ConstraintValidator(graph, cluster, problem, violations).Check();
+void CheckConstraints(const ResolvedInput& input, Violations& violations) {
+  if (input.problem.pinned.empty()) return;  // prohibitions alone contradict nothing
+  ConstraintValidator(input, violations).Check();
 }
 
 }  // namespace planwright

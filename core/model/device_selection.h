@@ -1,7 +1,7 @@
 // Which devices of a cluster a plan may use, and the structure that the interconnect has among them.
 //
 // The one place that gives DeviceSelection its meaning. Searches get the devices as a cluster of their own
-// (core/cost/terms/cluster_part.h).
+// (core/cost/terms/sub_cluster.h).
 #ifndef PLANWRIGHT_CORE_MODEL_DEVICE_SELECTION_H_
 #define PLANWRIGHT_CORE_MODEL_DEVICE_SELECTION_H_
 

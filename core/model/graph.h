@@ -53,14 +53,14 @@ struct OperatorVariant {
   std::string output_layout;
   // Empty: every class without a variant of its own of these degrees.
   std::string device_class;
-  // Of the micro-batch on one rank of the data degree; nullopt: OperatorGraph::samples_per_micro_batch.
+  // Those of the micro-batch on one rank of the data degree; nullopt: OperatorGraph::samples_per_micro_batch.
   std::optional<int64_t> samples;
   Picoseconds forward{0};
   Picoseconds backward{0};
   int64_t parameter_bytes = 0;
   int64_t activation_bytes = 0;
   int64_t workspace_bytes = 0;
-  // Of each tensor that it makes; nullopt: all of it.
+  // What a rank sends on of each tensor that it makes; nullopt: all of it.
   std::optional<int64_t> output_bytes;
   std::optional<Recomputation> recomputation;
   // Piper's objective.
@@ -80,7 +80,7 @@ struct Operator {
   std::string type;
   std::string layer;
   Pass pass = Pass::kForward;
-  // Of a BACKWARD operator: its forward operator, placed on the same device.
+  // The forward operator of a BACKWARD one, which is placed on the same device.
   std::optional<OperatorId> forward_operator;
   std::vector<OperatorCost> costs;
   double forward_flops = 0;
@@ -118,8 +118,8 @@ struct OperatorGraph {
   std::vector<Operator> operators;
   std::vector<Tensor> tensors;
   int64_t samples_per_micro_batch = 1;
-  // Of a language model whose layers are labelled "embedding", "layer.0" and so on, "head" and "loss": what they cost
-  // at other degrees of parallelism.
+  // Describes a language model whose layers are labelled "embedding", "layer.0" and so on, "head" and "loss": what they
+  // cost at other degrees of parallelism.
   std::optional<TransformerShape> transformer = std::nullopt;
   // Between layouts of variants.
   std::vector<LayoutChange> layout_changes = {};

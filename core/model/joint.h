@@ -13,7 +13,7 @@
 
 namespace planwright {
 
-// Of one layer: what is computed again in the backward pass instead of kept.
+// What the backward pass of a layer computes again instead of keeping it.
 enum class LayerRecomputation { kNone, kSelective, kFull };
 inline constexpr int kNumRecomputations = 3;
 
@@ -59,7 +59,7 @@ struct JointSettings {
   std::optional<int64_t> micro_batches;
   // Of a graph without a transformer's shape; nullopt: unknown.
   std::optional<int64_t> tokens_per_sample;
-  // Of Objective::kMinDevices; nullopt: a plan that fits is enough.
+  // What Objective::kMinDevices must reach; nullopt: a plan that fits is enough.
   std::optional<double> target_tokens_per_second;
 };
 
@@ -68,7 +68,7 @@ struct JointMemory {
   int64_t parameters = 0;
   int64_t gradients = 0;
   int64_t optimizer = 0;
-  // Of all micro-batches in flight.
+  // What all micro-batches in flight keep.
   int64_t activations = 0;
   int64_t workspace = 0;
   int64_t reserved = 0;
@@ -93,10 +93,10 @@ struct JointStage {
   int32_t first_slot = 0;
   // Most micro-batches whose activations it holds; of INTERLEAVED counted in chunks.
   int32_t in_flight = 1;
-  // Of one micro-batch, all chunks: computation and collectives, without transfers between stages.
+  // What one micro-batch takes in all chunks: computation and collectives, without transfers between stages.
   Picoseconds forward{0};
   Picoseconds backward{0};
-  // Of `backward`, the gradients of weights, which kZeroBubble does later.
+  // The part of `backward` that makes the gradients of weights, which kZeroBubble does later.
   Picoseconds weights{0};
   // Both ways at both ends; of it, at the front.
   Picoseconds transfers{0};
@@ -114,7 +114,7 @@ struct JointConfiguration {
   int32_t num_stages = 1;
   // Chunks of layers per stage.
   int32_t chunks = 1;
-  // Of every stage; of PER_STAGE those of the first one.
+  // Every stage has them; under PER_STAGE they are those of the first one.
   Degrees degrees;
   Sharding sharding = Sharding::kNone;
   // The mode that most layers have.
@@ -136,11 +136,11 @@ struct JointPlan {
   Sharding sharding = Sharding::kNone;
   // Whether stages divide a micro-batch among their own ranks of data, so that their degrees may differ.
   bool per_stage = false;
-  // Of one rank of the data degree; if `per_stage`, of all ranks together.
+  // What one rank of the data degree takes; if `per_stage`, all ranks together.
   int64_t micro_batch_samples = 1;
   int64_t micro_batches = 1;
   std::vector<JointStage> stages = {};
-  // Of the layers, where these are operators of a graph without a transformer (OperatorLayers); else empty.
+  // Names of the layers, where these are operators of a graph without a transformer (OperatorLayers); else empty.
   std::vector<std::string> layer_labels = {};
   // The closed form, and the least that any plan in scope can take by it.
   Picoseconds step{0};
@@ -149,7 +149,8 @@ struct JointPlan {
   Picoseconds simulated_step{0};
   Picoseconds simulated_bound{0};
   double tokens_per_second = 0;
-  // Of the model's FLOPs with causal attention, without what is computed again: over the devices in use, over all.
+  // The model's FLOPs with causal attention, without what is computed again, over those of the devices in use and of
+  // all.
   double peak_share_in_use = 0;
   double peak_share = 0;
   // Simple ways to run it, best first: equal stages, one choice for all.

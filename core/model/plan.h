@@ -101,7 +101,7 @@ struct ScheduledTask {
   // Name of the device that does it.
   std::string resource;
   Picoseconds start{0};
-  // Of a pattern: in period n the task works on micro-batch n - index_shift.
+  // In period n of a pattern the task works on micro-batch n - index_shift.
   int32_t index_shift = 0;
 };
 
@@ -156,7 +156,7 @@ struct Explanation {
   std::vector<Relief> relief;
 };
 
-// How a plan differs from PlanningProblem::start_from.
+// How a plan differs from ResolvedProblem::start_from.
 struct Replanning {
   // Stages some device of which did not hold all of the stage's operators before, and the other ones.
   int32_t moved_stages = 0;
@@ -180,10 +180,9 @@ struct Provenance {
 };
 
 struct Plan {
-  // Of the rules that its numbers follow.
+  // Names the rules that its numbers follow.
   int32_t cost_model_version = kCostModelVersion;
-  // Resolved (ResolveProblem).
-  PlanningProblem problem;
+  ResolvedProblem problem;
   Picoseconds objective{0};
   Picoseconds lower_bound{0};
   std::vector<Bound> bounds;

@@ -58,21 +58,26 @@ ParameterCopies CopiesOf(const std::string& preset, Workload workload, bool trai
   return {};
 }
 
-MemoryModel ResolveMemoryModel(const OperatorGraph& graph, MemoryModel memory, Workload workload,
-                               bool trains_operators) {
-  using Kind = MemoryModel::Kind;
-  if (!memory.kind.has_value()) {
-    const bool is_declared = !trains_operators && MemoryIsDeclared(graph, workload);
-    memory.kind = is_declared ? Kind::kDeclared : Kind::kComponents;
-  }
-  if (memory.kind == Kind::kDeclared) return memory;
+// The joint search counts components, whatever operators declare.
+MemoryModel::Kind KindOf(const OperatorGraph& graph, const PlanningProblem& problem, Workload workload) {
+  if (problem.memory_model.kind.has_value()) return *problem.memory_model.kind;
+  const bool is_declared = !problem.joint.has_value() && MemoryIsDeclared(graph, workload);
+  return is_declared ? MemoryModel::Kind::kDeclared : MemoryModel::Kind::kComponents;
+}
+
+ResolvedMemory ResolveMemory(const OperatorGraph& graph, const PlanningProblem& problem, Workload workload) {
+  const MemoryModel& memory = problem.memory_model;
+  ResolvedMemory resolved;
+  static_cast<MemorySettings&>(resolved) = memory;
+  resolved.kind = KindOf(graph, problem, workload);
+  if (resolved.kind == MemoryModel::Kind::kDeclared) return resolved;
+  const bool trains_operators = problem.joint.has_value() && !graph.transformer.has_value();
   const ParameterCopies copies = CopiesOf(memory.preset, workload, trains_operators);
-  memory.weight_versions = memory.weight_versions.value_or(copies.weight_versions);
-  memory.gradient_copies = memory.gradient_copies.value_or(copies.gradient_copies);
-  memory.optimizer_bytes_per_parameter_byte =
+  resolved.weight_versions = memory.weight_versions.value_or(copies.weight_versions);
+  resolved.gradient_copies = memory.gradient_copies.value_or(copies.gradient_copies);
+  resolved.optimizer_bytes_per_parameter_byte =
       memory.optimizer_bytes_per_parameter_byte.value_or(copies.optimizer_bytes_per_parameter_byte);
-  memory.preset.clear();
-  return memory;
+  return resolved;
 }
 
 }  // namespace
@@ -99,11 +104,11 @@ std::optional<PipelineOrder> OrderOf(ScheduleKind schedule) {
   return std::nullopt;
 }
 
-PlanningProblem ResolveProblem(const OperatorGraph& graph, const PlanningProblem& problem) {
-  PlanningProblem resolved = problem;
-  if (!resolved.workload.has_value()) resolved.workload = InferWorkload(graph);
-  const bool trains_operators = problem.joint.has_value() && !graph.transformer.has_value();
-  resolved.memory_model = ResolveMemoryModel(graph, problem.memory_model, *resolved.workload, trains_operators);
+ResolvedProblem ResolveProblem(const OperatorGraph& graph, const PlanningProblem& problem) {
+  ResolvedProblem resolved;
+  static_cast<ProblemSettings&>(resolved) = problem;
+  resolved.workload = problem.workload.has_value() ? *problem.workload : InferWorkload(graph);
+  resolved.memory_model = ResolveMemory(graph, problem, resolved.workload);
   if (problem.split == Split::kContiguous) {
     // What a device may hold: stages of a pipeline, or subgraphs of each pass.
     std::optional<int32_t>& limit = problem.objective == Objective::kMinLatency ? resolved.max_subgraphs_per_device
@@ -116,6 +121,20 @@ PlanningProblem ResolveProblem(const OperatorGraph& graph, const PlanningProblem
   if (problem.start_from.has_value() && !problem.joint.has_value())
     resolved.replan_tolerance = problem.replan_tolerance.value_or(kReplanTolerance);
   return resolved;
+}
+
+PlanningProblem AsPosed(const ResolvedProblem& problem) {
+  PlanningProblem posed;
+  static_cast<ProblemSettings&>(posed) = problem;
+  posed.workload = problem.workload;
+  const ResolvedMemory& memory = problem.memory_model;
+  static_cast<MemorySettings&>(posed.memory_model) = memory;
+  posed.memory_model.kind = memory.kind;
+  if (memory.kind == MemoryModel::Kind::kDeclared) return posed;
+  posed.memory_model.weight_versions = memory.weight_versions;
+  posed.memory_model.gradient_copies = memory.gradient_copies;
+  posed.memory_model.optimizer_bytes_per_parameter_byte = memory.optimizer_bytes_per_parameter_byte;
+  return posed;
 }
 
 bool HasBackwardOperators(const OperatorGraph& graph) {

@@ -64,7 +64,7 @@ enum class Algorithm {
 
 struct AllReduce {
   enum class Factor { kRing, kHalf };
-  // Whether rings visit replicas in any order, or in that of the copies.
+  // Whether rings visit replicas in any order, or in that of their numbers.
   enum class Ring { kFree, kIndex };
   // In the limit of many micro-batches: once for each round in which every replica has done one, or once for each
   // micro-batch (device-placement, C.2).
@@ -75,18 +75,30 @@ struct AllReduce {
   Ring ring = Ring::kFree;
 };
 
-struct MemoryModel {
+// What counts as memory, as far as it does not depend on the graph.
+struct MemorySettings {
   enum class Kind { kDeclared, kComponents };
   enum class Recomputation { kNone, kFull };
-  // nullopt: chosen by ResolveProblem.
+  Recomputation recomputation = Recomputation::kNone;
+  int64_t reserved_bytes = 0;
+};
+
+// What a problem says of memory. nullopt: chosen by ResolveProblem.
+struct MemoryModel : MemorySettings {
   std::optional<Kind> kind;
   std::optional<int32_t> weight_versions;
   std::optional<int32_t> gradient_copies;
   std::optional<double> optimizer_bytes_per_parameter_byte;
-  Recomputation recomputation = Recomputation::kNone;
-  int64_t reserved_bytes = 0;
   // "", "sgd", "adam_mixed" or "madpipe"; ResolveProblem turns it into the fields above.
   std::string preset;
+};
+
+// The same with every default filled in. Under DECLARED memory the settings of COMPONENTS count for nothing.
+struct ResolvedMemory : MemorySettings {
+  Kind kind = Kind::kComponents;
+  int32_t weight_versions = 1;
+  int32_t gradient_copies = 1;
+  double optimizer_bytes_per_parameter_byte = 0;
 };
 
 struct DeviceSelection {
@@ -111,7 +123,7 @@ struct OperatorDevice {
 struct Placement {
   struct Stage {
     std::vector<OperatorId> operators;
-    // Of copy 0, 1, ...
+    // One for each replica: replica 0, 1, ...
     std::vector<DeviceId> devices;
     // The devices in the order of the all-reduce ring; empty: ascending.
     std::vector<DeviceId> ring = {};
@@ -119,35 +131,34 @@ struct Placement {
   std::vector<Stage> stages;
   // PERIODIC: when each stage works on what. nullopt: to be found.
   std::optional<PeriodicPattern> pattern = std::nullopt;
-  // Of a problem with joint settings: what was chosen beside places. Only the choices count (EvaluateJointPlan).
+  // What was chosen beside places, where the problem has joint settings. Only the choices count (EvaluateJointPlan).
   std::optional<JointPlan> joint = std::nullopt;
 };
 
 // A device of PlanningProblem::start_from that the cluster does not have.
 struct AbsentDevice {
-  // Of which stage, and where in the list of its devices, absent ones included.
+  // The stage that it ran, and its place in the list of devices there, absent ones included.
   std::size_t stage = 0;
   std::size_t position = 0;
   std::string name;
 };
 
-struct PlanningProblem {
+// What a problem says that means the same for every graph.
+struct ProblemSettings {
   Objective objective = Objective::kMaxThroughput;
   std::optional<Picoseconds> target_period;
-  // nullopt: inferred from the graph.
-  std::optional<Workload> workload;
   Split split = Split::kContiguous;
+  // nullopt stands for a default (ResolveProblem) where a problem is posed, and for no limit where it is resolved.
   std::optional<int32_t> max_stages_per_device;
   std::optional<int32_t> max_subgraphs_per_device;
   bool require_contiguous_backward = false;
   Replication replication = Replication::kNone;
   Overlap overlap = Overlap::kSerial;
   ScheduleKind schedule = ScheduleKind::kSteadyState;
-  // Of one step: with replication UNIFORM those of each copy of the pipeline, otherwise all of them. nullopt: the limit
-  // of many.
+  // What one step does: with replication UNIFORM each replica of the pipeline, otherwise all together. nullopt: the
+  // limit of many.
   std::optional<int32_t> micro_batches;
   AllReduce allreduce;
-  MemoryModel memory_model;
   std::optional<int32_t> num_stages;
   std::optional<int32_t> num_replicas;
   Granularity granularity = Granularity::kOperator;
@@ -160,6 +171,26 @@ struct PlanningProblem {
   std::optional<double> replan_tolerance;
   // Stages, degrees, recomputation, sharding and micro-batches in one search.
   std::optional<JointSettings> joint;
+};
+
+// A problem as it is posed.
+struct PlanningProblem : ProblemSettings {
+  // nullopt: inferred from the graph.
+  std::optional<Workload> workload;
+  MemoryModel memory_model;
+};
+
+// A problem with every default filled in (ResolveProblem).
+struct ResolvedProblem : ProblemSettings {
+  Workload workload = Workload::kInference;
+  ResolvedMemory memory_model;
+};
+
+// What is planned or judged, on what. Refers to values that outlive it; all of them are valid.
+struct ResolvedInput {
+  const OperatorGraph& graph;
+  const Cluster& cluster;
+  const ResolvedProblem& problem;
 };
 
 struct SolverOptions {
@@ -180,9 +211,12 @@ struct SolverOptions {
 };
 
 // `problem` with every default filled in: workload, memory model, how many stages or subgraphs a device may hold.
-// Under DECLARED memory the settings of COMPONENTS stay unset. Resolving twice changes nothing.
 // REQUIRES: `graph` and `problem` are valid.
-PlanningProblem ResolveProblem(const OperatorGraph& graph, const PlanningProblem& problem);
+ResolvedProblem ResolveProblem(const OperatorGraph& graph, const PlanningProblem& problem);
+
+// A problem that states what `problem` has filled in; under DECLARED memory no settings of COMPONENTS, which it must
+// not have. Resolved, it is `problem` again.
+PlanningProblem AsPosed(const ResolvedProblem& problem);
 
 // Whether the graph says anything about backward passes: BACKWARD operators, or backward times of forward operators
 // (measured, or as FLOPs or bytes for the roofline).

@@ -1,5 +1,4 @@
-// Rules on what graph, cluster and problem must agree on. Internal to core/model. Unless they say otherwise, `problem`
-// is resolved; graph and cluster are valid.
+// Rules on what graph, cluster and problem must agree on. Internal to core/model. Graph and cluster are valid.
 #ifndef PLANWRIGHT_CORE_MODEL_PROBLEM_RULES_H_
 #define PLANWRIGHT_CORE_MODEL_PROBLEM_RULES_H_
 
@@ -13,13 +12,12 @@ namespace planwright {
 
 // Sizes of all operators under DECLARED memory and no settings that it would ignore; a bandwidth or a transfer time for
 // everything that may cross or be reduced; sums of times and bytes below kMaxQuantity, so that no later sum overflows.
-void CheckQuantities(const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem,
-                     Violations& violations);
+// `given`: what the problem was before it was resolved.
+void CheckQuantities(const ResolvedInput& input, const PlanningProblem& given, Violations& violations);
 
 // Pins and prohibitions that contradict support, colocation or each other. Pairs whose ids are out of range, and
 // operators that the workload drops, are passed over.
-void CheckConstraints(const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem,
-                      Violations& violations);
+void CheckConstraints(const ResolvedInput& input, Violations& violations);
 
 // Samples of a step: the search looks at all divisors.
 inline constexpr int64_t kMaxGlobalBatch = int64_t{1} << 24;

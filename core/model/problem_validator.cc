@@ -201,9 +201,9 @@ void ValidateProblem(const OperatorGraph& graph, const Cluster& cluster, const P
     violations.Add("problem.start_from.joint", "must be unset without problem.joint");
   }
   CheckShape(cluster, problem, violations);
-  const PlanningProblem resolved = ResolveProblem(graph, problem);
-  CheckQuantities(graph, cluster, resolved, violations);
-  CheckConstraints(graph, cluster, resolved, violations);
+  const ResolvedProblem resolved = ResolveProblem(graph, problem);
+  CheckQuantities({graph, cluster, resolved}, problem, violations);
+  CheckConstraints({graph, cluster, resolved}, violations);
 }
 
 void CheckRoundRobin(const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem,

@@ -84,15 +84,15 @@ struct SlowestLinkFinder {
 
 SlowestLink SlowestLinkOf(const Interconnect& interconnect) { return std::visit(SlowestLinkFinder(), interconnect); }
 
-// REQUIRES: `problem` is resolved.
 class QuantityValidator {
  public:
-  QuantityValidator(const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem,
-                    Violations& violations)
-      : graph_(graph), cluster_(cluster), problem_(problem), violations_(violations) {}
+  QuantityValidator(const ResolvedInput& input, Violations& violations)
+      : graph_(input.graph), cluster_(input.cluster), problem_(input.problem), violations_(violations) {}
 
-  void Check() {
+  // `given` is what the problem says of memory.
+  void Check(const MemoryModel& given) {
     if (problem_.memory_model.kind == MemoryModel::Kind::kDeclared) {
+      RequireNoComponentSettings(given);
       CheckDeclaredMemory();
     } else {
       CheckComponentSums();
@@ -107,7 +107,6 @@ class QuantityValidator {
   }
 
   void CheckDeclaredMemory() {
-    RequireNoComponentSettings();
     int64_t sum = 0;
     for (std::size_t i = 0; i < graph_.operators.size(); ++i) {
       InterruptionPoint(/*units=*/8);
@@ -123,8 +122,7 @@ class QuantityValidator {
   }
 
   // Settings that nothing would heed are refused.
-  void RequireNoComponentSettings() {
-    const MemoryModel& memory = problem_.memory_model;
+  void RequireNoComponentSettings(const MemoryModel& memory) {
     const auto require_unset = [this](bool is_set, const char* field) {
       if (!is_set) return;
       violations_.Add(absl::StrCat("problem.memory_model.", field),
@@ -139,9 +137,9 @@ class QuantityValidator {
 
   // In doubles, because only the order of magnitude counts.
   void CheckComponentSums() {
-    const MemoryModel& memory = problem_.memory_model;
+    const ResolvedMemory& memory = problem_.memory_model;
     const double copies =
-        0.0 + *memory.weight_versions + *memory.gradient_copies + *memory.optimizer_bytes_per_parameter_byte;
+        0.0 + memory.weight_versions + memory.gradient_copies + memory.optimizer_bytes_per_parameter_byte;
     auto sum = static_cast<double>(memory.reserved_bytes);
     for (const Operator& op : graph_.operators) {
       InterruptionPoint(/*units=*/8);
@@ -314,15 +312,14 @@ class QuantityValidator {
 
   const OperatorGraph& graph_;
   const Cluster& cluster_;
-  const PlanningProblem& problem_;
+  const ResolvedProblem& problem_;
   Violations& violations_;
 };
 
 }  // namespace
 
-void CheckQuantities(const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem,
-                     Violations& violations) {
-  QuantityValidator(graph, cluster, problem, violations).Check();
+void CheckQuantities(const ResolvedInput& input, const PlanningProblem& given, Violations& violations) {
+  QuantityValidator(input, violations).Check(given.memory_model);
 }
 
 }  // namespace planwright

@@ -32,7 +32,7 @@ struct Task {
   TaskKind kind = TaskKind::kForward;
   // Whose pass it is; of a transfer the stage at its end of the link.
   int32_t stage = 0;
-  // Of an all-reduce: the first micro-batch whose gradients it adds up.
+  // An all-reduce has the first micro-batch whose gradients it adds up.
   int32_t micro_batch = 0;
   // Position in TaskList::resources.
   int32_t resource = 0;
@@ -46,7 +46,7 @@ struct TaskResource {
   enum class Kind { kDevice, kLink };
   std::string name;
   Kind kind = Kind::kDevice;
-  // Of a device, before anything runs.
+  // What a device holds before anything runs.
   int64_t initial_memory_bytes = 0;
 };
 

@@ -19,7 +19,7 @@ struct MeasuredLayer {
   int32_t tensor_degree = 1;
   int32_t context_degree = 1;
   int32_t expert_degree = 1;
-  // Of a micro-batch on one rank of the data degree.
+  // What a micro-batch has on one rank of the data degree.
   int64_t samples = 1;
   // With the collectives of these degrees.
   double forward_ms = 0;

@@ -14,7 +14,7 @@
 
 namespace planwright {
 
-// Of interconnects that need a table of all pairs.
+// The most devices that an interconnect may have which needs a table of all pairs.
 inline constexpr std::size_t kMaxTableDevices = 2'048;
 
 // "prefix[index]".

@@ -40,7 +40,7 @@ class Comparison {
       Try(Algorithm::kDataParallel);
       return;
     }
-    PlanningProblem replicated = search_.problem;
+    ResolvedProblem replicated = search_.problem;
     // Counts micro-batches of a step as NONE does: all of them.
     replicated.replication = Replication::kPerStage;
     replicated.split = Split::kContiguous;
@@ -48,15 +48,16 @@ class Comparison {
   }
 
   // `objection`: why the problem as posed does not allow what `problem` does; empty: they are the same.
-  void Try(Algorithm algorithm, const PlanningProblem& problem, std::string_view objection) {
+  void Try(Algorithm algorithm, const ResolvedProblem& problem, std::string_view objection) {
     if (algorithm == search_.algorithm) return;
     SolverOptions options = search_.options;
     options.algorithm = algorithm;
+    const PlanningProblem posed = AsPosed(problem);
     Violations violations;
-    CheckSupported(search_.graph, search_.cluster, problem, options, violations);
+    CheckSupported(search_.graph, search_.cluster, posed, options, violations);
     if (!violations.empty()) return;
     // What is changed may ask for more than was given: replicas that train need a bandwidth.
-    if (!objection.empty()) ValidateProblem(search_.graph, search_.cluster, problem, options, violations);
+    if (!objection.empty()) ValidateProblem(search_.graph, search_.cluster, posed, options, violations);
     if (!violations.empty()) {
       Refuse(std::string(StableNameOf(algorithm)), violations.listed().front());
       return;

@@ -21,7 +21,7 @@ struct BaselineComparison {
 };
 
 // How placements are judged under a problem that differs from the request's.
-using CallbacksFor = std::function<SearchCallbacks(const PlanningProblem& problem)>;
+using CallbacksFor = std::function<SearchCallbacks(const ResolvedProblem& problem)>;
 
 // Runs the baselines that are cheap beside a search: a single device, data parallelism (also where the problem does not
 // allow it, so that its price is known), PipeDream's stages where devices have links of their own and, for graphs of up

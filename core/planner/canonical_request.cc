@@ -252,7 +252,7 @@ Colour ColourOf(const Operator& op) {
 // What is known of operators but their names and numbers.
 class OperatorColours {
  public:
-  OperatorColours(const OperatorGraph& graph, const PlanningProblem& problem, const Ends& ends,
+  OperatorColours(const OperatorGraph& graph, const ResolvedProblem& problem, const Ends& ends,
                   const Renumbering<DeviceId>& devices)
       : graph_(graph), ends_(ends) {
     for (const Operator& op : graph.operators) colours_.push_back(ColourOf(op));
@@ -264,7 +264,7 @@ class OperatorColours {
   std::vector<Colour> Take() && { return std::move(colours_); }
 
  private:
-  void AddSettings(const PlanningProblem& problem, const Renumbering<DeviceId>& devices) {
+  void AddSettings(const ResolvedProblem& problem, const Renumbering<DeviceId>& devices) {
     std::vector<std::vector<Colour>> settings(colours_.size());
     const auto add = [&](OperatorId op, uint64_t kind, uint64_t value) {
       settings[op.index()].push_back(ColourMixer().Add(kind).Add(value).Take());
@@ -500,7 +500,7 @@ class OperatorOrder {
   std::vector<OperatorId> order_;
 };
 
-Renumbering<OperatorId> NumberOperators(const OperatorGraph& graph, const PlanningProblem& problem,
+Renumbering<OperatorId> NumberOperators(const OperatorGraph& graph, const ResolvedProblem& problem,
                                         const Renumbering<DeviceId>& devices, int64_t variant) {
   const Ends ends(graph);
   std::vector<Colour> colours = OperatorColours(graph, problem, ends, devices).Take();
@@ -533,7 +533,7 @@ OperatorGraph RenumberedGraph(const OperatorGraph& given, const Renumbering<Oper
 
 }  // namespace
 
-CanonicalRequest::CanonicalRequest(const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem,
+CanonicalRequest::CanonicalRequest(const OperatorGraph& graph, const Cluster& cluster, const ResolvedProblem& problem,
                                    int64_t variant)
     : devices_(NumberDevices(cluster)),
       operators_(NumberOperators(graph, problem, devices_, variant)),

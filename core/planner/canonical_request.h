@@ -32,16 +32,16 @@ struct Renumbering {
 
 class CanonicalRequest {
  public:
-  // `problem` is resolved, graph and cluster are valid. Every `variant` but 0 makes another such numbering of the
+  // Graph and cluster are valid. Every `variant` but 0 makes another such numbering of the
   // operators, as free of the order of the input, for searches that want to try several.
   // O((operators + tensor ends) log (operators + tensor ends)), and O(devices^3), of at most 256, where pairs have
   // links of their own.
-  CanonicalRequest(const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem,
+  CanonicalRequest(const OperatorGraph& graph, const Cluster& cluster, const ResolvedProblem& problem,
                    int64_t variant = 0);
 
   const OperatorGraph& graph() const { return graph_; }
   const Cluster& cluster() const { return cluster_; }
-  const PlanningProblem& problem() const { return problem_; }
+  const ResolvedProblem& problem() const { return problem_; }
 
   // Rings that a placement leaves to the order of its devices are spelled out, because that order changes.
   Placement ToGiven(Placement placement) const;
@@ -57,7 +57,7 @@ class CanonicalRequest {
   Renumbering<OperatorId> operators_;
   OperatorGraph graph_;
   Cluster cluster_;
-  PlanningProblem problem_;
+  ResolvedProblem problem_;
 };
 
 }  // namespace planwright

@@ -119,8 +119,8 @@ std::optional<Hardware> WithMoreBandwidth(Hardware hardware, DeviceId /*like*/) 
 // The objective that is reached on `hardware`, starting from `plan`; nullopt: the search was cut off.
 std::optional<Picoseconds> Replan(const Hardware& hardware, const SearchRequest& search, SolveFunction solve,
                                   const Plan& plan, const SolveLimits& limits, TaskArena& arena) {
-  const CostTable costs(hardware.graph, hardware.cluster, *search.problem.workload);
-  PlanningProblem problem = search.problem;
+  const CostTable costs(hardware.graph, hardware.cluster, search.problem.workload);
+  ResolvedProblem problem = search.problem;
   problem.devices_to_use = hardware.devices_to_use;
   SolverOptions options = search.options;
   options.work_limit = std::min(kReliefWork, options.work_limit.value_or(kReliefWork));
@@ -136,7 +136,7 @@ std::optional<Picoseconds> Replan(const Hardware& hardware, const SearchRequest&
     return CostPlan({hardware.graph, hardware.cluster, problem, costs}, placement).objective;
   };
   callbacks.objection = [&](const Placement& placement) {
-    const Verdict verdict = VerifyPlacement(hardware.graph, hardware.cluster, problem, placement);
+    const Verdict verdict = VerifyPlacement({hardware.graph, hardware.cluster, problem}, placement);
     return verdict.violations.empty() ? std::string() : verdict.violations.listed().front().rule;
   };
   const absl::StatusOr<SearchOutcome> outcome = solve(request, limits, arena, callbacks.Silenced());

@@ -34,15 +34,14 @@ struct Pipeline {
   std::vector<std::size_t> stages;
 };
 
-bool IsReadable(const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem,
-                const Placement& placement) {
-  const std::size_t most_stages =
-      std::min(kMaxStages, cluster.devices.size() * static_cast<std::size_t>(*problem.max_stages_per_device));
+bool IsReadable(const ResolvedInput& input, const Placement& placement) {
+  const std::size_t most_stages = std::min(
+      kMaxStages, input.cluster.devices.size() * static_cast<std::size_t>(*input.problem.max_stages_per_device));
   return placement.stages.size() <= most_stages &&
          std::all_of(placement.stages.begin(), placement.stages.end(), [&](const Placement::Stage& stage) {
-           return !stage.devices.empty() && stage.devices.front().index() < cluster.devices.size() &&
+           return !stage.devices.empty() && stage.devices.front().index() < input.cluster.devices.size() &&
                   std::all_of(stage.operators.begin(), stage.operators.end(),
-                              [&](OperatorId op) { return op.index() < graph.operators.size(); });
+                              [&](OperatorId op) { return op.index() < input.graph.operators.size(); });
          });
 }
 
@@ -53,7 +52,7 @@ std::vector<OperatorId> KeptOperators(const OperatorGraph& graph, Workload workl
   return operators;
 }
 
-void RestrictMemory(const Cluster& cluster, const PlanningProblem& problem, DeviceId device,
+void RestrictMemory(const Cluster& cluster, const ResolvedProblem& problem, DeviceId device,
                     std::optional<int64_t>& memory_bytes) {
   const std::optional<int64_t> usable = UsableMemoryBytes(cluster, device);
   if (!usable.has_value()) return;
@@ -69,7 +68,7 @@ std::optional<Pipeline> MakePipeline(const PlanningInput& input, const Placement
   pipeline.devices.full_duplex = input.problem.overlap == Overlap::kFullDuplex;
   for (std::size_t i = 0; i < placement.stages.size(); ++i) {
     std::vector<OperatorId> operators =
-        KeptOperators(input.graph, *input.problem.workload, placement.stages[i].operators);
+        KeptOperators(input.graph, input.problem.workload, placement.stages[i].operators);
     if (operators.empty()) continue;
     const DeviceId device = placement.stages[i].devices.front();
     RestrictMemory(input.cluster, input.problem, device, pipeline.devices.memory_bytes);
@@ -120,7 +119,7 @@ PeriodicPattern SequentialPattern(const Pipeline& pipeline) {
 
 Placement WithPattern(const PlanningInput& input, Placement placement, const SolveLimits& limits) {
   if (input.problem.schedule != ScheduleKind::kPeriodic || placement.pattern.has_value()) return placement;
-  if (!IsReadable(input.graph, input.cluster, input.problem, placement)) return placement;
+  if (!IsReadable(input, placement)) return placement;
   const std::optional<Pipeline> pipeline = MakePipeline(input, placement);
   if (!pipeline.has_value()) return placement;
   placement.pattern = ShortestPattern(*pipeline, limits);

@@ -16,7 +16,7 @@ namespace planwright {
 // the memory of the smallest in use; else one micro-batch after the other, which needs the least memory there is. A
 // placement that cannot be read as a pipeline comes back as it is, for the verifier to say why: ids out of range,
 // stages without devices, more stages than the devices may hold or than 4,096. REQUIRES: graph, cluster and problem are
-// valid, `problem` is resolved; uniform if PERIODIC. O(operators + tensor ends + stages^2) beside the search.
+// valid, uniform if PERIODIC. O(operators + tensor ends + stages^2) beside the search.
 // Deterministic unless limits.deadline or limits.stop cut the search off.
 Placement WithPattern(const PlanningInput& input, Placement placement, const SolveLimits& limits);
 

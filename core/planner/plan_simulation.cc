@@ -318,8 +318,8 @@ absl::StatusOr<PlanSimulation> SimulateJointPlacement(const PlanRequest& request
   PlanSimulation simulation;
   simulation.settings = JointSettingsOf(*plan.joint, settings);
   RETURN_IF_ERROR(CheckJointSettings(*plan.joint, simulation.settings, settings));
-  const PlanningProblem problem = ResolveProblem(request.graph, request.problem);
-  ASSIGN_OR_RETURN(simulation.list, JointStepTasks(request.graph, request.cluster, problem, plan));
+  const ResolvedProblem problem = ResolveProblem(request.graph, request.problem);
+  ASSIGN_OR_RETURN(simulation.list, JointStepTasks({request.graph, request.cluster, problem}, plan));
   RETURN_IF_ERROR(CheckNotInterrupted(limits));
   simulation.timeline = DynamicSimulator(simulation.list, simulation.settings.contention).Run();
   simulation.report = ReportOn(simulation.list, simulation.timeline);
@@ -351,8 +351,8 @@ absl::StatusOr<PlanSimulation> SimulatePlacement(const PlanRequest& request, con
                    EvaluatePlacement({request.graph, request.cluster, run, request.options}, model_limits,
                                      PlacementOfRun(request.problem, placement, settings), limits));
   if (!verdict.costed.has_value()) return verdict.violations.ToStatus();
-  const PlanningProblem problem = ResolveProblem(request.graph, run);
-  const CostTable costs(request.graph, request.cluster, *problem.workload);
+  const ResolvedProblem problem = ResolveProblem(request.graph, run);
+  const CostTable costs(request.graph, request.cluster, problem.workload);
   const Plan plan = CostPlan({request.graph, request.cluster, problem, costs}, PlacementOf(*verdict.costed));
   ASSIGN_OR_RETURN(SimulationSettings resolved, Resolve(request.problem, plan, settings));
   ASSIGN_OR_RETURN(PlanSimulation simulation, Run(request, plan, costs, std::move(resolved), limits));

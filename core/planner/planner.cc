@@ -102,7 +102,7 @@ absl::Status CheckSolver(const SolverOptions& options) {
 }
 
 // What takes several integer programs.
-absl::Status CheckWritten(const PlanningProblem& problem) {
+absl::Status CheckWritten(const ProblemSettings& problem) {
   Violations violations;
   if (problem.objective == Objective::kMinDevices) {
     violations.Add("problem.objective", "MIN_DEVICES is not one integer program; write it for each number of devices");
@@ -113,8 +113,8 @@ absl::Status CheckWritten(const PlanningProblem& problem) {
   return violations.ToStatus();
 }
 
-// What the figure of the paper does not say. `problem` is resolved.
-absl::Status CheckPrinted(const Cluster& cluster, const PlanningProblem& problem) {
+// What the figure of the paper does not say.
+absl::Status CheckPrinted(const Cluster& cluster, const ResolvedProblem& problem) {
   Violations violations;
   const auto refuse_if = [&](bool refused, const char* path, const char* rule) {
     if (refused) violations.Add(path, absl::StrCat(rule, "; write the compact form"));
@@ -164,9 +164,9 @@ class Planning {
         wants_incumbent_plans_(observer.wants_incumbent_plans()),
         stopwatch_(arena),
         problem_(ResolveProblem(request.graph, request.problem)),
-        given_costs_(request.graph, request.cluster, *problem_.workload),
+        given_costs_(request.graph, request.cluster, problem_.workload),
         canonical_(request.graph, request.cluster, problem_),
-        costs_(canonical_.graph(), canonical_.cluster(), *problem_.workload) {}
+        costs_(canonical_.graph(), canonical_.cluster(), problem_.workload) {}
 
   absl::StatusOr<Plan> Run() {
     SearchCallbacks callbacks = JudgingCallbacks(canonical_.problem());
@@ -207,23 +207,23 @@ class Planning {
 
  private:
   // What searches see is canonical: `search`, placements, costs_. Only Assemble translates.
-  Plan Cost(const Placement& placement, const PlanningProblem& problem) const {
+  Plan Cost(const Placement& placement, const ResolvedProblem& problem) const {
     return CostPlan({canonical_.graph(), canonical_.cluster(), problem, costs_}, placement);
   }
 
   // Callbacks that judge placements under `problem`, which outlives them, and do no more.
-  SearchCallbacks JudgingCallbacks(const PlanningProblem& problem) const {
+  SearchCallbacks JudgingCallbacks(const ResolvedProblem& problem) const {
     SearchCallbacks callbacks;
     callbacks.on_phase = [](std::string_view) {};
     callbacks.on_incumbent = [](const SearchOutcome&, int64_t, std::string_view) {};
     callbacks.on_bound = [](const Bound&) {};
     callbacks.objective = [this, &problem](const Placement& placement) { return Cost(placement, problem).objective; };
     // What misses the target of MIN_DEVICES is feasible all the same: a search goes on from there.
-    PlanningProblem judged = problem;
+    ResolvedProblem judged = problem;
     judged.target_period.reset();
     if (judged.objective == Objective::kMinDevices) judged.objective = Objective::kMaxThroughput;
     callbacks.objection = [this, judged = std::move(judged)](const Placement& placement) {
-      const Verdict verdict = VerifyPlacement(canonical_.graph(), canonical_.cluster(), judged, placement);
+      const Verdict verdict = VerifyPlacement({canonical_.graph(), canonical_.cluster(), judged}, placement);
       if (verdict.violations.empty()) return std::string();
       const Violation& first = verdict.violations.listed().front();
       return absl::StrCat(first.path, ": ", first.rule);
@@ -364,7 +364,7 @@ class Planning {
   PlannerObserver& observer_;
   const bool wants_incumbent_plans_;
   const Stopwatch stopwatch_;
-  const PlanningProblem problem_;
+  const ResolvedProblem problem_;
   const CostTable given_costs_;
   const CanonicalRequest canonical_;
   const CostTable costs_;
@@ -380,7 +380,7 @@ class Planning {
 absl::StatusOr<Plan> PlanJointProblem(const PlanRequest& request, const SolveLimits& limits, const TaskArena& arena,
                                       PlannerObserver& observer) {
   const Stopwatch stopwatch(arena);
-  const PlanningProblem problem = ResolveProblem(request.graph, request.problem);
+  const ResolvedProblem problem = ResolveProblem(request.graph, request.problem);
   const bool wants_plans = observer.wants_incumbent_plans();
   const std::optional<std::string> said_in_vain = JointMemoryWarning(request.graph, request.problem);
   std::vector<Incumbent> incumbents;
@@ -394,7 +394,7 @@ absl::StatusOr<Plan> PlanJointProblem(const PlanRequest& request, const SolveLim
   observer.OnPhase("joint_search");
   ASSIGN_OR_RETURN(
       Plan plan,
-      MakeJointPlan(request.graph, request.cluster, problem, request.options, limits, [&](const Plan& found) {
+      MakeJointPlan({request.graph, request.cluster, problem}, request.options, limits, [&](const Plan& found) {
         incumbents.push_back({stopwatch.WallMilliseconds(), static_cast<int64_t>(incumbents.size()) + 1,
                               found.objective, found.lower_bound, found.provenance.algorithm});
         observer.OnIncumbent(incumbents.back());
@@ -474,10 +474,10 @@ absl::StatusOr<Verdict> EvaluatePlacement(const PlanRequest& request, const Mode
     RETURN_IF_ERROR(CheckNotInterrupted(limits));
     RETURN_IF_ERROR(CheckEvaluated(request, model_limits));
     RETURN_IF_ERROR(CheckNotInterrupted(limits));
-    const PlanningProblem problem = ResolveProblem(request.graph, request.problem);
-    if (problem.joint.has_value()) return EvaluateJointPlacement(request.graph, request.cluster, problem, placement);
-    const CostTable costs(request.graph, request.cluster, *problem.workload);
-    Verdict verdict = VerifyPlacement(request.graph, request.cluster, problem,
+    const ResolvedProblem problem = ResolveProblem(request.graph, request.problem);
+    if (problem.joint.has_value()) return EvaluateJointPlacement({request.graph, request.cluster, problem}, placement);
+    const CostTable costs(request.graph, request.cluster, problem.workload);
+    Verdict verdict = VerifyPlacement({request.graph, request.cluster, problem},
                                       WithPattern({request.graph, request.cluster, problem, costs}, placement, limits));
     RETURN_IF_ERROR(CheckNotInterrupted(limits));
     if (verdict.costed.has_value()) {
@@ -496,8 +496,8 @@ absl::StatusOr<std::string> WriteIntegerProgram(const PlanRequest& request, cons
     options.algorithm = Algorithm::kMip;
     RETURN_IF_ERROR(CheckPlanned({request.graph, request.cluster, request.problem, options}, model_limits));
     RETURN_IF_ERROR(CheckWritten(request.problem));
-    const PlanningProblem problem = ResolveProblem(request.graph, request.problem);
-    const CostTable costs(request.graph, request.cluster, *problem.workload);
+    const ResolvedProblem problem = ResolveProblem(request.graph, request.problem);
+    const CostTable costs(request.graph, request.cluster, problem.workload);
     const bool is_printed = form == ProgramForm::kPrinted;
     if (is_printed) RETURN_IF_ERROR(CheckPrinted(request.cluster, problem));
     const PlanningInput input{request.graph, request.cluster, problem, costs};

@@ -239,7 +239,7 @@ std::vector<SearchStart> RepairedPlacements(const SearchRequest& request, const 
   return Repair(request, callbacks).Run();
 }
 
-SearchOutcome ChooseFewMoves(const PlanningProblem& problem, const std::vector<SearchStart>& repaired,
+SearchOutcome ChooseFewMoves(const ResolvedProblem& problem, const std::vector<SearchStart>& repaired,
                              const SearchCallbacks& callbacks, SearchOutcome best) {
   const double most = (1 + *problem.replan_tolerance) * static_cast<double>(best.objective.count());
   const Placement* chosen = nullptr;

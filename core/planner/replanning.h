@@ -27,7 +27,7 @@ std::vector<SearchStart> RepairedPlacements(const SearchRequest& request, const 
 // `best` is the outcome of a search that knew `repaired`. What is planned: of these placements and that of the search,
 // among those whose objective is at most (1 + replan_tolerance) times the best one's, the one that moves the fewest
 // stages, and of those the fastest. Bounds that speak of another placement are left out.
-SearchOutcome ChooseFewMoves(const PlanningProblem& problem, const std::vector<SearchStart>& repaired,
+SearchOutcome ChooseFewMoves(const ResolvedProblem& problem, const std::vector<SearchStart>& repaired,
                              const SearchCallbacks& callbacks, SearchOutcome best);
 
 }  // namespace planwright

@@ -17,7 +17,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/base/infeasibility.h"
 #include "core/base/interruption.h"
-#include "core/base/time_share.h"
+#include "core/base/remaining_time.h"
 #include "core/cost/pipeline_fill.h"
 #include "core/model/colocation.h"
 #include "core/model/device_selection.h"
@@ -50,7 +50,7 @@ bool IsInexact(Algorithm algorithm) {
          algorithm != Algorithm::kEnumeration;
 }
 
-int64_t CountUnits(const OperatorGraph& graph, const PlanningProblem& problem) {
+int64_t CountUnits(const OperatorGraph& graph, const ResolvedProblem& problem) {
   const std::vector<int32_t> unions = ColocationUnions(graph, problem);
   return unions.empty() ? 0 : 1 + *std::ranges::max_element(unions);
 }
@@ -91,7 +91,7 @@ absl::StatusOr<SearchOutcome> SolveInOtherOrder(const SearchRequest& request, in
                                                 const SolveLimits& limits, TaskArena& arena,
                                                 const SearchCallbacks& callbacks) {
   const CanonicalRequest other(request.graph, request.cluster, request.problem, variant);
-  const CostTable costs(other.graph(), other.cluster(), *request.problem.workload);
+  const CostTable costs(other.graph(), other.cluster(), request.problem.workload);
   SearchRequest renumbered{
       other.graph(), other.cluster(), other.problem(), costs, request.options, request.algorithm, {}, request.target};
   for (const SearchStart& start : request.starts) {
@@ -125,12 +125,13 @@ class Turns {
   void TakeTurns() {
     units_ = CountUnits(request_.graph, request_.problem);
     const std::vector<Algorithm> algorithms = Algorithms();
-    TryRelaxed(ShareOfTime(limits_, algorithms.size() + 1));
+    TryRelaxed(ShareOfRemainingTime(limits_, algorithms.size() + 1));
     // The first one takes the starts at least.
     for (std::size_t i = 0; i < algorithms.size() && (i == 0 || !IsDone()); ++i) {
-      if (IsInexact(algorithms[i]) && !has_narrowed_) TryNarrower(ShareOfTime(limits_, algorithms.size() - i + 1));
+      if (IsInexact(algorithms[i]) && !has_narrowed_)
+        TryNarrower(ShareOfRemainingTime(limits_, algorithms.size() - i + 1));
       if (i > 0 && IsDone()) break;
-      const SolveLimits share = ShareOfTime(limits_, algorithms.size() - i);
+      const SolveLimits share = ShareOfRemainingTime(limits_, algorithms.size() - i);
       if (HasRounds(algorithms[i]) && algorithms.size() > 1) {
         SearchInRounds(algorithms[i], share);
       } else {
@@ -164,7 +165,7 @@ class Turns {
   }
 
   // The given request for another problem and other options, which outlive it, and without starts.
-  SearchRequest Like(const PlanningProblem& problem, const SolverOptions& options, Algorithm algorithm) const {
+  SearchRequest Like(const ResolvedProblem& problem, const SolverOptions& options, Algorithm algorithm) const {
     return {request_.graph,  request_.cluster,      problem, request_.costs, options, algorithm, {},
             request_.target, request_.device_limits};
   }
@@ -193,11 +194,11 @@ class Turns {
   // stage every plan of this problem is a plan too, at the same cost: what they prove then holds, and what they find
   // counts where it fits.
   void TryRelaxed(const SolveLimits& limits) {
-    const PlanningProblem& problem = request_.problem;
+    const ResolvedProblem& problem = request_.problem;
     const bool is_limit_of_many = DrainsEarly(problem.schedule) && !problem.micro_batches.has_value();
     const bool keeps_by_place = is_limit_of_many && problem.memory_model.kind == MemoryModel::Kind::kComponents;
     if (!keeps_by_place || request_.options.algorithm != Algorithm::kAuto) return;
-    PlanningProblem relaxed = problem;
+    ResolvedProblem relaxed = problem;
     relaxed.schedule = ScheduleKind::kSteadyState;
     const std::vector<Algorithm> algorithms = AlgorithmsInTurn(request_.cluster, relaxed, request_.options);
     if (algorithms.empty() || IsInexact(algorithms.front()) || algorithms.front() == Algorithm::kEnumeration) return;
@@ -214,13 +215,13 @@ class Turns {
   }
 
   // Problems whose plans are plans of this one: with whole layers, with contiguous stages.
-  std::vector<PlanningProblem> NarrowerProblems() const {
-    std::vector<PlanningProblem> narrower;
-    PlanningProblem layers = request_.problem;
+  std::vector<ResolvedProblem> NarrowerProblems() const {
+    std::vector<ResolvedProblem> narrower;
+    ResolvedProblem layers = request_.problem;
     layers.granularity = Granularity::kLayer;
     if (CountUnits(request_.graph, layers) != units_) narrower.push_back(std::move(layers));
     if (request_.problem.schedule == ScheduleKind::kPeriodic && request_.problem.split == Split::kNonContiguous) {
-      PlanningProblem contiguous = request_.problem;
+      ResolvedProblem contiguous = request_.problem;
       contiguous.split = Split::kContiguous;
       contiguous.max_stages_per_device = 1;
       narrower.push_back(std::move(contiguous));
@@ -233,7 +234,7 @@ class Turns {
   void TryNarrower(const SolveLimits& limits) {
     has_narrowed_ = true;
     if (request_.options.algorithm != Algorithm::kAuto) return;
-    for (const PlanningProblem& problem : NarrowerProblems()) {
+    for (const ResolvedProblem& problem : NarrowerProblems()) {
       const SearchRequest narrower = Like(problem, request_.options, request_.algorithm);
       const SearchCallbacks silent = callbacks_.Silenced();
       const absl::StatusOr<SearchOutcome> outcome = Turns(narrower, limits, arena_, silent).Run();

@@ -51,15 +51,14 @@ std::vector<std::vector<int64_t>> Meetings(std::size_t replicas_a, std::size_t r
 
 class Charging {
  public:
-  Charging(const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem,
-           const Assignment& assignment)
-      : graph_(graph),
-        cluster_(cluster),
+  Charging(const ResolvedInput& input, const Assignment& assignment)
+      : graph_(input.graph),
+        cluster_(input.cluster),
         assignment_(assignment),
-        links_(cluster.interconnect, cluster.devices.size()),
-        stages_pay_alone_(problem.objective == Objective::kMinLatency),
-        is_host_staged_(std::holds_alternative<HostStagedInterconnect>(cluster.interconnect)),
-        gradients_return_(*problem.workload == Workload::kTraining && !HasBackwardOperators(graph)) {
+        links_(input.cluster.interconnect, input.cluster.devices.size()),
+        stages_pay_alone_(input.problem.objective == Objective::kMinLatency),
+        is_host_staged_(std::holds_alternative<HostStagedInterconnect>(input.cluster.interconnect)),
+        gradients_return_(input.problem.workload == Workload::kTraining && !HasBackwardOperators(input.graph)) {
     for (const Assignment::Stage& stage : assignment.stages) traffic_.replicas.emplace_back(stage.devices.size());
     traffic_.boundary_bytes.resize(assignment.stages.size());
   }
@@ -225,9 +224,8 @@ JudgedWork& JudgedWork::operator+=(const JudgedWork& other) {
   return *this;
 }
 
-JudgedTraffic ChargeTensors(const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem,
-                            const Assignment& assignment) {
-  return Charging(graph, cluster, problem, assignment).Run();
+JudgedTraffic ChargeTensors(const ResolvedInput& input, const Assignment& assignment) {
+  return Charging(input, assignment).Run();
 }
 
 }  // namespace planwright

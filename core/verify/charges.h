@@ -45,8 +45,7 @@ struct JudgedTraffic {
 // each pair of stages, direction and pass; a link carries one micro-batch of lcm(r, r'), rounded up for each pair of
 // stages. REQUIRES: host_staged, uniform or hierarchy; a whole structure. Complexity O(tensor ends log + pairs of
 // replicas of each tensor).
-JudgedTraffic ChargeTensors(const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem,
-                            const Assignment& assignment);
+JudgedTraffic ChargeTensors(const ResolvedInput& input, const Assignment& assignment);
 
 }  // namespace planwright
 

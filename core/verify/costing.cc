@@ -33,7 +33,7 @@ Picoseconds Overlapped(const PassLoad& load, Overlap overlap) {
   return std::max(load.compute, std::max(load.in, load.out));
 }
 
-PhasedLoad PhasedLoadOf(const JudgedWork& work, const PlanningProblem& problem) {
+PhasedLoad PhasedLoadOf(const JudgedWork& work, const ResolvedProblem& problem) {
   if (problem.schedule == ScheduleKind::kGpipe) {
     return {Overlapped(work.forward, problem.overlap), Overlapped(work.backward, problem.overlap)};
   }
@@ -45,7 +45,7 @@ PhasedLoad PhasedLoadOf(const JudgedWork& work, const PlanningProblem& problem) 
 // What is left for one of `replicas`, which agree on their gradients at the end of the step, or after every round of
 // `replicas` micro-batches, or, where that is asked for, after each one.
 PhasedLoad Divided(const PhasedLoad& undivided, std::size_t replicas, Picoseconds allreduce,
-                   const PlanningProblem& problem) {
+                   const ResolvedProblem& problem) {
   const auto parts = static_cast<int64_t>(replicas);
   if (problem.micro_batches.has_value()) {
     const int64_t of_step = StepOf(problem, /*through_host=*/false, {{parts, 0}}).micro_batches;
@@ -66,17 +66,16 @@ PhasedLoad Divided(const PhasedLoad& undivided, std::size_t replicas, Picosecond
 
 class Costing {
  public:
-  Costing(const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem,
-          const Assignment& assignment)
-      : graph_(graph),
-        cluster_(cluster),
-        problem_(problem),
+  Costing(const ResolvedInput& input, const Assignment& assignment)
+      : graph_(input.graph),
+        cluster_(input.cluster),
+        problem_(input.problem),
         assignment_(assignment),
-        links_(cluster.interconnect, cluster.devices.size()),
-        traffic_(ChargeTensors(graph, cluster, problem, assignment)),
-        teams_(cluster.devices.size()),
-        through_host_(std::holds_alternative<HostStagedInterconnect>(cluster.interconnect)) {
-    plan_.problem = problem;
+        links_(input.cluster.interconnect, input.cluster.devices.size()),
+        traffic_(ChargeTensors(input, assignment)),
+        teams_(input.cluster.devices.size()),
+        through_host_(std::holds_alternative<HostStagedInterconnect>(input.cluster.interconnect)) {
+    plan_.problem = input.problem;
     plan_.stages.resize(assignment.stages.size());
     plan_.links = traffic_.links;
   }
@@ -133,7 +132,7 @@ class Costing {
     const DeviceClass& device_class = cluster_.class_of(stage.devices.front());
     JudgedWork work;
     for (const OperatorId op : stage.operators) {
-      const JudgedTime time = TimeOn(graph_.operators[op.index()], device_class, *problem_.workload).value();
+      const JudgedTime time = TimeOn(graph_.operators[op.index()], device_class, problem_.workload).value();
       work.forward.compute += time.forward;
       work.backward.compute += time.backward;
       if (time.estimated) ++plan_.estimate.estimated_operators;
@@ -152,7 +151,7 @@ class Costing {
   Picoseconds AllReduceOf(int64_t parameter_bytes, const std::vector<DeviceId>& ring) {
     // Steps without limit reduce their gradients in no time.
     const bool is_endless = problem_.allreduce.amortize_over_micro_batches && !problem_.micro_batches.has_value();
-    if (*problem_.workload == Workload::kInference || is_endless) return Picoseconds(0);
+    if (problem_.workload == Workload::kInference || is_endless) return Picoseconds(0);
     return links_.RingAllReduce(parameter_bytes, ring, problem_.allreduce.factor);
   }
 
@@ -251,7 +250,7 @@ class Costing {
   void FillTasks() {
     std::vector<Picoseconds> loads;
     for (const Stage& stage : plan_.stages) loads.push_back(stage.load);
-    const JudgedSchedule schedule = ScheduleSubgraphs(graph_, cluster_, problem_, assignment_, loads);
+    const JudgedSchedule schedule = ScheduleSubgraphs({graph_, cluster_, problem_}, assignment_, loads);
     plan_.objective = schedule.latency;
     for (std::size_t i = 0; i < plan_.stages.size(); ++i) {
       const DeviceId device = assignment_.stages[i].devices.front();
@@ -263,7 +262,7 @@ class Costing {
 
   const OperatorGraph& graph_;
   const Cluster& cluster_;
-  const PlanningProblem& problem_;
+  const ResolvedProblem& problem_;
   const Assignment& assignment_;
   JudgedLinks links_;
   const JudgedTraffic traffic_;
@@ -277,9 +276,8 @@ class Costing {
 
 }  // namespace
 
-Plan CostAssignment(const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem,
-                    const Assignment& assignment) {
-  return Costing(graph, cluster, problem, assignment).Run();
+Plan CostAssignment(const ResolvedInput& input, const Assignment& assignment) {
+  return Costing(input, assignment).Run();
 }
 
 }  // namespace planwright

@@ -13,8 +13,7 @@ namespace planwright {
 // The plan of `assignment`, with bounds and provenance empty. A stage states the numbers of its most loaded replica,
 // the first among equals. REQUIRES: host_staged, uniform or hierarchy; a whole structure. Complexity that of
 // ChargeTensors and of BackwardContiguity, and O(operators + cost entries).
-Plan CostAssignment(const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem,
-                    const Assignment& assignment);
+Plan CostAssignment(const ResolvedInput& input, const Assignment& assignment);
 
 }  // namespace planwright
 

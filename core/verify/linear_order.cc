@@ -16,7 +16,7 @@ bool GoesAgainstItsPass(Pass producer, std::size_t from, Pass consumer, std::siz
 
 }  // namespace
 
-bool CheckLinearOrder(const OperatorGraph& graph, const PlanningProblem& problem, const Assignment& assignment,
+bool CheckLinearOrder(const OperatorGraph& graph, const ResolvedProblem& problem, const Assignment& assignment,
                       Violations& violations) {
   const bool gradients_listed_forward = ListsGradientsForward(graph, ColocationUnions(graph, problem));
   const std::size_t violations_before = violations.count();

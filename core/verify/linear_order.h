@@ -13,7 +13,7 @@ namespace planwright {
 // last to the first. Adds a violation for every tensor that goes against its pass, and returns whether there is none.
 // In a graph that lists its gradients along their activations (ListsGradientsForward) they go against their listed
 // direction. REQUIRES: a whole structure. Complexity O(tensor ends).
-bool CheckLinearOrder(const OperatorGraph& graph, const PlanningProblem& problem, const Assignment& assignment,
+bool CheckLinearOrder(const OperatorGraph& graph, const ResolvedProblem& problem, const Assignment& assignment,
                       Violations& violations);
 
 }  // namespace planwright

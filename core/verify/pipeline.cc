@@ -62,7 +62,7 @@ class Unions {
 // What contiguity demands of the order of stages: forward tensors go forward, and so does the mirror image of a tensor
 // between BACKWARD operators where one end has no forward counterpart. One precedence for each pair of stages, with the
 // first tensor that asks for it; ascending.
-std::vector<ItemPrecedence> PrecedencesOf(const OperatorGraph& graph, const PlanningProblem& problem,
+std::vector<ItemPrecedence> PrecedencesOf(const OperatorGraph& graph, const ResolvedProblem& problem,
                                           const Assignment& assignment) {
   Unions unions(graph, problem.granularity);
   std::vector<ItemPrecedence> precedences;
@@ -112,7 +112,7 @@ std::string CycleText(const OperatorGraph& graph, const Assignment& assignment, 
 
 }  // namespace
 
-void PutInPipelineOrder(const OperatorGraph& graph, const PlanningProblem& problem, Assignment& assignment,
+void PutInPipelineOrder(const OperatorGraph& graph, const ResolvedProblem& problem, Assignment& assignment,
                         Violations& violations) {
   const std::vector<ItemPrecedence> precedences = PrecedencesOf(graph, problem, assignment);
   const auto goes_forward = [](const ItemPrecedence& precedence) { return precedence.before < precedence.after; };

@@ -14,7 +14,7 @@ namespace planwright {
 // Where none exists the order stays, and a violation names a cycle of stages and its tensors.
 // Complexity O(tensor ends log + stages log).
 // REQUIRES: the structure is whole.
-void PutInPipelineOrder(const OperatorGraph& graph, const PlanningProblem& problem, Assignment& assignment,
+void PutInPipelineOrder(const OperatorGraph& graph, const ResolvedProblem& problem, Assignment& assignment,
                         Violations& violations);
 
 }  // namespace planwright

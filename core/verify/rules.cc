@@ -25,15 +25,14 @@ bool Lists(const std::vector<T>& list, const T& value) {
 
 class RuleCheck {
  public:
-  RuleCheck(const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem,
-            const Assignment& assignment, Violations& violations)
-      : graph_(graph),
-        cluster_(cluster),
-        problem_(problem),
+  RuleCheck(const ResolvedInput& input, const Assignment& assignment, Violations& violations)
+      : graph_(input.graph),
+        cluster_(input.cluster),
+        problem_(input.problem),
         assignment_(assignment),
         violations_(violations),
-        is_latency_(problem.objective == Objective::kMinLatency),
-        is_periodic_(problem.schedule == ScheduleKind::kPeriodic) {}
+        is_latency_(input.problem.objective == Objective::kMinLatency),
+        is_periodic_(input.problem.schedule == ScheduleKind::kPeriodic) {}
 
   void Run() {
     CheckColocation();
@@ -263,7 +262,7 @@ class RuleCheck {
 
   const OperatorGraph& graph_;
   const Cluster& cluster_;
-  const PlanningProblem& problem_;
+  const ResolvedProblem& problem_;
   const Assignment& assignment_;
   Violations& violations_;
   const bool is_latency_;
@@ -283,9 +282,8 @@ bool IsSelected(const Cluster& cluster, const DeviceSelection& selection, Device
   return !Lists(selection.excluded_devices, id);
 }
 
-void CheckRules(const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem,
-                const Assignment& assignment, Violations& violations) {
-  RuleCheck(graph, cluster, problem, assignment, violations).Run();
+void CheckRules(const ResolvedInput& input, const Assignment& assignment, Violations& violations) {
+  RuleCheck(input, assignment, violations).Run();
 }
 
 }  // namespace planwright

@@ -19,8 +19,7 @@ bool IsSelected(const Cluster& cluster, const DeviceSelection& selection, Device
 // max_subgraphs_per_device; for PERIODIC accelerators only, and colocated operators in one stage. To colocation all
 // CPUs are one device under MIN_LATENCY, to pins and bans they are not. `assignment` need not be whole. Complexity
 // O(operators + replicas + labels).
-void CheckRules(const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem,
-                const Assignment& assignment, Violations& violations);
+void CheckRules(const ResolvedInput& input, const Assignment& assignment, Violations& violations);
 
 }  // namespace planwright
 

@@ -134,9 +134,9 @@ bool PutInExecutableOrder(const OperatorGraph& graph, const Cluster& cluster, As
   return true;
 }
 
-JudgedSchedule ScheduleSubgraphs(const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem,
-                                 const Assignment& assignment, const std::vector<Picoseconds>& loads) {
-  const Units units(graph, cluster, assignment);
+JudgedSchedule ScheduleSubgraphs(const ResolvedInput& input, const Assignment& assignment,
+                                 const std::vector<Picoseconds>& loads) {
+  const Units units(input.graph, input.cluster, assignment);
   const std::vector<ItemPrecedence> precedences = units.ByTensorsAndDevices();
   std::vector<Picoseconds> starts(units.list().size());
   JudgedSchedule schedule;
@@ -148,8 +148,10 @@ JudgedSchedule ScheduleSubgraphs(const OperatorGraph& graph, const Cluster& clus
       schedule.starts[unit.stage] = starts[index];
       end += loads[unit.stage];
     } else {
-      const DeviceClass& device_class = cluster.class_of(assignment.stages[unit.stage].devices.front());
-      end += TimeOn(graph.operators[unit.first_operator.index()], device_class, *problem.workload).value().total();
+      const DeviceClass& device_class = input.cluster.class_of(assignment.stages[unit.stage].devices.front());
+      end += TimeOn(input.graph.operators[unit.first_operator.index()], device_class, input.problem.workload)
+                 .value()
+                 .total();
     }
     schedule.latency = std::max(schedule.latency, end);
     auto next = std::lower_bound(precedences.begin(), precedences.end(), index,

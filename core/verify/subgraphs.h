@@ -30,8 +30,8 @@ struct JudgedSchedule {
 };
 
 // `loads` says how long each subgraph takes. REQUIRES: an order that can be executed. Complexity as above.
-JudgedSchedule ScheduleSubgraphs(const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem,
-                                 const Assignment& assignment, const std::vector<Picoseconds>& loads);
+JudgedSchedule ScheduleSubgraphs(const ResolvedInput& input, const Assignment& assignment,
+                                 const std::vector<Picoseconds>& loads);
 
 }  // namespace planwright
 

@@ -20,69 +20,63 @@ namespace planwright {
 namespace {
 
 // MIN_DEVICES.
-void CheckTarget(const PlanningProblem& problem, const Plan& plan, Violations& violations) {
+void CheckTarget(const ResolvedProblem& problem, const Plan& plan, Violations& violations) {
   if (!problem.target_period.has_value() || plan.objective <= *problem.target_period) return;
   violations.Add("plan.objective_ms", absl::StrCat("is ", TimeText(plan.objective), ", above the target of ",
                                                    TimeText(*problem.target_period)));
 }
 
 // PERIODIC: whatever the pattern decides.
-std::optional<Plan> CostPeriodic(const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem,
-                                 const Placement& placement, const Assignment& assignment, Violations& violations) {
-  if (!CheckLinearOrder(graph, problem, assignment, violations)) return std::nullopt;
+std::optional<Plan> CostPeriodic(const ResolvedInput& input, const Placement& placement, const Assignment& assignment,
+                                 Violations& violations) {
+  if (!CheckLinearOrder(input.graph, input.problem, assignment, violations)) return std::nullopt;
   if (!placement.pattern.has_value()) {
     violations.Add("plan.schedule.tasks", "must say when each stage works on what, because the schedule is PERIODIC");
     return std::nullopt;
   }
-  return CostPeriodicAssignment(graph, cluster, problem, assignment, *placement.pattern, violations);
+  return CostPeriodicAssignment(input, assignment, *placement.pattern, violations);
 }
 
 // The costs in the mode of the problem; nullopt: too broken.
-std::optional<Plan> CostInMode(const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem,
-                               const Placement& placement, Assignment& assignment, Violations& violations) {
-  if (problem.schedule == ScheduleKind::kPeriodic) {
-    return CostPeriodic(graph, cluster, problem, placement, assignment, violations);
+std::optional<Plan> CostInMode(const ResolvedInput& input, const Placement& placement, Assignment& assignment,
+                               Violations& violations) {
+  if (input.problem.schedule == ScheduleKind::kPeriodic) {
+    return CostPeriodic(input, placement, assignment, violations);
   }
-  if (problem.objective == Objective::kMinLatency) {
-    if (!PutInExecutableOrder(graph, cluster, assignment, violations)) return std::nullopt;
+  if (input.problem.objective == Objective::kMinLatency) {
+    if (!PutInExecutableOrder(input.graph, input.cluster, assignment, violations)) return std::nullopt;
   } else {
-    PutInPipelineOrder(graph, problem, assignment, violations);
+    PutInPipelineOrder(input.graph, input.problem, assignment, violations);
   }
-  return CostAssignment(graph, cluster, problem, assignment);
+  return CostAssignment(input, assignment);
 }
 
 // The placement costed anew; nullopt: too broken.
-std::optional<Plan> Judge(const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem,
-                          const Placement& placement, Violations& violations) {
-  auto [assignment, is_whole] = CheckStructure(graph, cluster, problem, placement, violations);
-  CheckRules(graph, cluster, problem, assignment, violations);
+std::optional<Plan> Judge(const ResolvedInput& input, const Placement& placement, Violations& violations) {
+  auto [assignment, is_whole] = CheckStructure(input, placement, violations);
+  CheckRules(input, assignment, violations);
   if (!is_whole) return std::nullopt;
-  std::optional<Plan> plan = CostInMode(graph, cluster, problem, placement, assignment, violations);
+  std::optional<Plan> plan = CostInMode(input, placement, assignment, violations);
   if (!plan.has_value()) return std::nullopt;
-  CheckMemory(cluster, assignment, *plan, violations);
-  CheckTarget(problem, *plan, violations);
+  CheckMemory(input.cluster, assignment, *plan, violations);
+  CheckTarget(input.problem, *plan, violations);
   // Devices that the problem does not select are shown where the plan uses them all the same.
   std::erase_if(plan->devices, [&](const DeviceUsage& usage) {
-    return usage.stages.empty() && !IsSelected(cluster, problem.devices_to_use, usage.device);
+    return usage.stages.empty() && !IsSelected(input.cluster, input.problem.devices_to_use, usage.device);
   });
   return plan;
 }
 
 }  // namespace
 
-Verdict VerifyPlacement(const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem,
-                        const Placement& placement) {
+Verdict VerifyPlacement(const ResolvedInput& input, const Placement& placement) {
   Verdict verdict;
-  verdict.costed = Judge(graph, cluster, problem, placement, verdict.violations);
+  verdict.costed = Judge(input, placement, verdict.violations);
   return verdict;
 }
 
 void VerifyPlan(const OperatorGraph& graph, const Cluster& cluster, const Plan& plan, Violations& violations) {
-  if (!plan.problem.workload.has_value() || !plan.problem.memory_model.kind.has_value()) {
-    violations.Add("plan.problem", "workload and memory_model.kind must be resolved");
-    return;
-  }
-  const std::optional<Plan> fresh = Judge(graph, cluster, plan.problem, PlacementOf(plan), violations);
+  const std::optional<Plan> fresh = Judge({graph, cluster, plan.problem}, PlacementOf(plan), violations);
   if (!fresh.has_value()) return;
   CompareNumbers(plan, *fresh, violations);
   CheckBounds(plan, fresh->objective, violations);

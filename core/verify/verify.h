@@ -34,13 +34,12 @@ struct Verdict {
   std::optional<Plan> costed;
 };
 
-// Judges a placement. `problem` is resolved and supported (CheckSupported); graph and cluster are valid.
+// Judges a placement. `problem` is supported (CheckSupported); graph and cluster are valid.
 // Stages are taken in the order given where that is a pipeline order, else in the first order by smallest operator id
 // that is one; if there is none, that is a violation. For MIN_LATENCY see PutInExecutableOrder, for PERIODIC
 // CheckLinearOrder and CheckPattern.
 // Empty stages are dropped.
-Verdict VerifyPlacement(const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem,
-                        const Placement& placement);
+Verdict VerifyPlacement(const ResolvedInput& input, const Placement& placement);
 
 // Compares every number of `plan` with a fresh judgement of its placement and adds what differs:
 // VerifyPlacement's violations, wrong loads, memory, objective, bounds above the objective, proven_optimal without

@@ -190,7 +190,7 @@ v1::Plan EncodePlan(const Plan& plan, const OperatorGraph& graph, const Cluster&
   const PlanEncoder encoder(graph, cluster);
   v1::Plan wire;
   wire.set_cost_model_version(plan.cost_model_version);
-  *wire.mutable_problem() = EncodeProblem(plan.problem, graph, cluster);
+  *wire.mutable_problem() = EncodeProblem(AsPosed(plan.problem), graph, cluster);
   wire.set_objective_ms(ToMilliseconds(plan.objective));
   wire.set_lower_bound_ms(ToMilliseconds(plan.lower_bound));
   wire.set_relative_gap(RelativeGap(plan.objective, plan.lower_bound));

@@ -248,7 +248,7 @@ v1::PlanningProblem EncodeProblem(const PlanningProblem& problem, const Operator
 }
 
 v1::PlanningProblem EncodeResolved(const PlanningProblem& problem, const OperatorGraph& graph, const Cluster& cluster) {
-  return EncodeProblem(WithJointDefaults(graph, cluster, ResolveProblem(graph, problem)), graph, cluster);
+  return EncodeProblem(AsPosed(WithJointDefaults({graph, cluster, ResolveProblem(graph, problem)})), graph, cluster);
 }
 
 std::optional<v1::PlanningProblem> ResolvedForm(const v1::PlanningProblem& wire, const OperatorGraph& graph,

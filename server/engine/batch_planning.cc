@@ -37,7 +37,7 @@ absl::StatusOr<std::unique_ptr<BatchPlanning>> BatchPlanning::Start(PlanningEngi
 absl::Status BatchPlanning::ReadShared() {
   const ModelLimits limits = engine_.model_limits();
   const int64_t most = engine_.config().max_batch_size;
-  const NamedInputs names = engine_.NamesFor(tenant_);
+  const InputLookup names = engine_.NamesFor(tenant_);
   Violations violations;
   if (request_.requests().empty()) violations.Add("requests", "must not be empty");
   if (request_.requests_size() > most) {

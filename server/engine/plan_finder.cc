@@ -175,17 +175,17 @@ void PlanFinder::Begin(const QueuedTurn& queued) {
 void PlanFinder::Queue(Executor& executor, int64_t running_bytes, const QueuedTurn& queued, std::function<void()> run,
                        std::function<void(const absl::Status&)> refuse) {
   const Order& order = queued.pending->order;
-  Job job{.deadline = order.context.deadline,
-          .stop = queued.turn->stop,
-          .run =
-              [run = std::move(run), refuse](const absl::Status& admission) {
-                if (admission.ok()) return run();
-                refuse(admission);
-              },
-          .bytes = order.bytes,
-          .running_bytes = running_bytes,
-          .tenant = order.context.tenant,
-          .priority = order.priority};
+  QueuedJob job{.deadline = order.context.deadline,
+                .stop = queued.turn->stop,
+                .run =
+                    [run = std::move(run), refuse](const absl::Status& admission) {
+                      if (admission.ok()) return run();
+                      refuse(admission);
+                    },
+                .bytes = order.bytes,
+                .running_bytes = running_bytes,
+                .tenant = order.context.tenant,
+                .priority = order.priority};
   if (order.has_place) return executor.Requeue(std::move(job));
   const absl::Status accepted = executor.Submit(std::move(job));
   if (!accepted.ok()) refuse(accepted);
@@ -210,7 +210,7 @@ void PlanFinder::AskStore(const QueuedTurn& queued, const std::shared_ptr<Questi
   };
   if (answer()) return;
   const auto time = std::chrono::floor<std::chrono::milliseconds>(engine_.EffortFor(order.task, order.context).time);
-  Claims::Outcome outcome;
+  ClaimKeeper::Outcome outcome;
   if (claims_ != nullptr) outcome = claims_->Try(ClaimKey(order.task, order.context.tenant), time);
   // Whoever had it may have stored its plan in between.
   if (outcome.claim != nullptr && answer()) return;

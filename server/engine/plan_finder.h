@@ -20,7 +20,7 @@
 #include "server/engine/task/search_observer.h"
 #include "server/serving/admission/executor.h"
 #include "server/serving/cache/shared_work.h"
-#include "server/serving/operations/claims.h"
+#include "server/serving/operations/claim_keeper.h"
 #include "server/serving/operations/delayed_calls.h"
 
 namespace planwright::server {
@@ -71,7 +71,7 @@ class PlanFinder {
     Executor& serving;
     Executor& storing;
     // nullptr: no other server has our store.
-    Claims* claims = nullptr;
+    ClaimKeeper* claims = nullptr;
   };
 
   // When it goes, a finder does nothing more by itself later. Declared behind the executors of the finder, which the
@@ -131,7 +131,7 @@ class PlanFinder {
     std::mutex mutex;
     bool leads = false;
     int64_t waiting_bytes = 0;
-    std::shared_ptr<Claims::Claim> claim;
+    std::shared_ptr<ClaimKeeper::Claim> claim;
     // Of those with a turn: when it began, and how long it waits until it looks again for the plan of another server.
     Executor::Clock::time_point start = Executor::Clock::now();
     std::chrono::milliseconds pause{25};
@@ -176,7 +176,7 @@ class PlanFinder {
   Executor& searching_;
   Executor& serving_;
   Executor& storing_;
-  Claims* claims_;
+  ClaimKeeper* claims_;
   const int64_t max_waiting_bytes_;
   Searches searches_;
   std::atomic<int64_t> waiting_bytes_{0};

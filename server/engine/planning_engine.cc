@@ -214,7 +214,7 @@ absl::Status CheckDigests(const v1::Plan& plan, AnswerEncoder& encoder) {
 
 template <typename Request>
 absl::StatusOr<GivenPlan> ReadAnyGivenPlan(const Request& request, const ModelLimits& limits,
-                                           const NamedInputs& names) {
+                                           const InputLookup& names) {
   Violations violations;
   ASSIGN_OR_RETURN(RequestInput input, ReadInput(request, limits, names, violations));
   GivenPlan given{.graph = std::move(input.graph), .cluster = std::move(input.cluster), .problem = {}};

@@ -18,8 +18,8 @@
 #include "core/model/validator.h"
 #include "core/planner/planner.h"
 #include "planwright/v1/planning_service.pb.h"
+#include "server/engine/library/input_lookup.h"
 #include "server/engine/library/library.h"
-#include "server/engine/library/named_inputs.h"
 #include "server/engine/plans/plan_cache.h"
 #include "server/engine/plans/plan_reuse.h"
 #include "server/engine/plans/stored_plans.h"
@@ -154,7 +154,7 @@ class PlanningEngine {
   // What tenants keep.
   Library& library() { return library_; }
   // What requests of the tenant may name.
-  NamedInputs NamesFor(const std::string& tenant) { return {&library_, tenant}; }
+  InputLookup NamesFor(const std::string& tenant) { return {&library_, tenant}; }
 
   PlanCache::Stats cache_stats() const { return cache_.stats(); }
   // Cached plans that were taken out of the store, and those among them that had to be dropped.

@@ -51,7 +51,7 @@
 #include "server/serving/admission/uploads.h"
 #include "server/serving/callers/authenticator.h"
 #include "server/serving/callers/call_registry.h"
-#include "server/serving/operations/claims.h"
+#include "server/serving/operations/claim_keeper.h"
 #include "server/serving/operations/operation_runner.h"
 #include "server/serving/tenants/stored_usage.h"
 #include "server/serving/tenants/tenant_overrides.h"
@@ -148,7 +148,7 @@ class GrpcDaemon final : public Daemon {
                    : std::make_unique<SpanExporter>(SpanExporter::Options{.endpoint = configuration.otlp_endpoint,
                                                                           .version = configuration.engine.version})),
         certificates_(configuration.certificate_warning, metrics_, log_),
-        claims_(store_ != nullptr ? std::make_unique<Claims>(*store_) : nullptr),
+        claims_(store_ != nullptr ? std::make_unique<ClaimKeeper>(*store_) : nullptr),
         shares_(configuration.engine.memory_budget_bytes),
         finder_({engine_, executor_, serving_, storing_, claims_.get()}, shares_.sharing),
         answers_(configuration.engine.cache_bytes),
@@ -596,7 +596,7 @@ class GrpcDaemon final : public Daemon {
   std::atomic<bool> is_serving_{false};
   // The server ends before the executors, whose workers finish its calls, and all of them before what the calls use.
   // Searches hand their results to the serving threads, so they end first.
-  std::unique_ptr<Claims> claims_;
+  std::unique_ptr<ClaimKeeper> claims_;
   const MemoryShares shares_;
   PlanFinder finder_;
   AnswerCache answers_;

@@ -102,7 +102,7 @@ struct TenantUsage {
   int64_t pending_operations = 0;
 };
 
-// ---- Claims: who of several servers does something that is worth doing once.
+// ---- ClaimKeeper: who of several servers does something that is worth doing once.
 
 struct ClaimResult {
   bool is_ours = false;

@@ -79,7 +79,7 @@ bool NaiveJudge::ObeysRules(const Placement& placement) const {
 
 // As many stages and replicas as the problem says, rings that visit each replica.
 bool NaiveJudge::HasShape(const Placement& placement) const {
-  const PlanningProblem& problem = model_.problem();
+  const ResolvedProblem& problem = model_.problem();
   std::set<std::size_t> numbers;
   int32_t stages = 0;
   for (const Placement::Stage& stage : placement.stages) {
@@ -121,7 +121,7 @@ bool NaiveJudge::HasOrder(const Placement& placement) const {
 }
 
 bool NaiveJudge::OrderMatters() const {
-  const PlanningProblem& problem = model_.problem();
+  const ResolvedProblem& problem = model_.problem();
   if (problem.split != Split::kContiguous) return false;
   const bool drains_early =
       problem.schedule == ScheduleKind::kOneFOneB || problem.schedule == ScheduleKind::kPipedreamAsync;
@@ -233,7 +233,7 @@ bool NaiveJudge::DevicesAreConnectedAlike() const {
 }
 
 bool NaiveJudge::DevicesAreInterchangeable() const {
-  const PlanningProblem& problem = model_.problem();
+  const ResolvedProblem& problem = model_.problem();
   return DevicesAreConnectedAlike() && problem.pinned.empty() && problem.forbidden.empty() &&
          problem.devices_to_use.empty();
 }

@@ -57,7 +57,7 @@ class CostingPropertyTest : public ::testing::TestWithParam<Source> {
   void ForEachPlacement(const Check& check) const {
     for (uint64_t seed = 0; seed < NumCases(kInstances) && !HasFailure(); ++seed) {
       const Instance instance = MakeInstance(GetParam(), seed);
-      const PlanningProblem problem = ResolveProblem(instance.graph, instance.problem);
+      const ResolvedProblem problem = ResolveProblem(instance.graph, instance.problem);
       RandomStream random(seed, 1);
       for (int i = 0; i < kPlacementsPerInstance && !HasFailure(); ++i) {
         const Placement placement = WithoutEmptyStages(MakeModePlacement(instance, random));
@@ -152,8 +152,8 @@ TEST_P(CostingPropertyTest, VerifierAgreesWithBruteForceOnRandomPlacements) {
   int feasible = 0;
   int special = 0;
   int misplaced = 0;
-  ForEachPlacement([&](const Instance& instance, const PlanningProblem& problem, const Placement& placement) {
-    const Verdict verdict = VerifyPlacement(instance.graph, instance.cluster, problem, placement);
+  ForEachPlacement([&](const Instance& instance, const ResolvedProblem& problem, const Placement& placement) {
+    const Verdict verdict = VerifyPlacement({instance.graph, instance.cluster, problem}, placement);
     (is_latency ? CompareLatency : CompareThroughput)(instance, placement, verdict);
     if (!verdict.costed.has_value()) return;
     ++(verdict.violations.empty() ? feasible : misplaced);
@@ -171,12 +171,12 @@ TEST_P(CostingPropertyTest, VerifierAgreesWithBruteForceOnRandomPlacements) {
 
 TEST_P(CostingPropertyTest, CostPlanEqualsVerifierOnFeasiblePlacements) {
   int compared = 0;
-  ForEachPlacement([&](const Instance& instance, const PlanningProblem& problem, const Placement& placement) {
+  ForEachPlacement([&](const Instance& instance, const ResolvedProblem& problem, const Placement& placement) {
     // The verifier's own placement is in an order that CostPlan may assume.
-    const Verdict verdict = VerifyPlacement(instance.graph, instance.cluster, problem, placement);
+    const Verdict verdict = VerifyPlacement({instance.graph, instance.cluster, problem}, placement);
     if (!verdict.violations.empty()) return;
     ++compared;
-    const CostTable costs(instance.graph, instance.cluster, *problem.workload);
+    const CostTable costs(instance.graph, instance.cluster, problem.workload);
     Plan plan = CostPlan({instance.graph, instance.cluster, problem, costs}, PlacementOf(*verdict.costed));
     plan.bounds = {{plan.objective, "test", BoundScope::kProblem}};
     plan.lower_bound = plan.objective;
@@ -190,9 +190,9 @@ TEST_P(CostingPropertyTest, CostPlanEqualsVerifierOnFeasiblePlacements) {
 
 TEST_P(CostingPropertyTest, EveryMutationOfACorrectPlanIsCaught) {
   int mutated_plans = 0;
-  ForEachPlacement([&](const Instance& instance, const PlanningProblem& problem, const Placement& placement) {
+  ForEachPlacement([&](const Instance& instance, const ResolvedProblem& problem, const Placement& placement) {
     if (mutated_plans == kMutatedPlans) return;
-    const Verdict verdict = VerifyPlacement(instance.graph, instance.cluster, problem, placement);
+    const Verdict verdict = VerifyPlacement({instance.graph, instance.cluster, problem}, placement);
     if (!verdict.violations.empty()) return;
     ++mutated_plans;
     Plan correct = *verdict.costed;
@@ -243,11 +243,11 @@ void BreakStructure(const Instance& instance, Placement& placement, RandomStream
 
 TEST_P(CostingPropertyTest, BrokenStructuresAreRefused) {
   RandomStream random(GetParam().name.size(), 10);
-  ForEachPlacement([&](const Instance& instance, const PlanningProblem& problem, Placement placement) {
+  ForEachPlacement([&](const Instance& instance, const ResolvedProblem& problem, Placement placement) {
     // Of INFERENCE, what is broken may be a BACKWARD operator, which nobody misses.
-    if (*problem.workload == Workload::kInference || placement.stages.empty()) return;
+    if (problem.workload == Workload::kInference || placement.stages.empty()) return;
     BreakStructure(instance, placement, random);
-    const Verdict verdict = VerifyPlacement(instance.graph, instance.cluster, problem, placement);
+    const Verdict verdict = VerifyPlacement({instance.graph, instance.cluster, problem}, placement);
     EXPECT_FALSE(verdict.violations.empty());
     EXPECT_FALSE(verdict.costed.has_value());
   });

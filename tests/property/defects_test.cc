@@ -66,8 +66,8 @@ Plan ExpectOptimal(const Instance& instance, int64_t expected) {
 }
 
 Plan Judged(const Instance& instance, const Placement& placement) {
-  const PlanningProblem problem = ResolveProblem(instance.graph, instance.problem);
-  const Verdict verdict = VerifyPlacement(instance.graph, instance.cluster, problem, placement);
+  const ResolvedProblem problem = ResolveProblem(instance.graph, instance.problem);
+  const Verdict verdict = VerifyPlacement({instance.graph, instance.cluster, problem}, placement);
   EXPECT_TRUE(verdict.violations.empty()) << verdict.violations.ToStatus();
   return verdict.costed.value_or(Plan());
 }

@@ -151,7 +151,7 @@ NaiveLatencyVerdict NaiveLatencyJudge::Judge(const Placement& placement) const {
 }
 
 std::optional<int32_t> NaiveLatencyJudge::SubgraphLimit() const {
-  const PlanningProblem& problem = model_.problem();
+  const ResolvedProblem& problem = model_.problem();
   if (problem.max_subgraphs_per_device.has_value()) return problem.max_subgraphs_per_device;
   if (problem.split == Split::kContiguous) return 1;
   return std::nullopt;

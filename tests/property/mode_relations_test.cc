@@ -108,7 +108,7 @@ TEST(ModeRelationsTest, GpipeIsNeverFasterThanMixedPasses) {
 }
 
 // The load of each device in the forward pass alone: what is left without gradients and backward times.
-std::vector<Picoseconds> ForwardLoads(const Instance& instance, PlanningProblem problem, const Placement& placement) {
+std::vector<Picoseconds> ForwardLoads(const Instance& instance, ResolvedProblem problem, const Placement& placement) {
   problem.workload = Workload::kInference;
   const CostTable costs(instance.graph, instance.cluster, Workload::kInference);
   std::vector<Picoseconds> loads;
@@ -127,12 +127,12 @@ TEST(ModeRelationsTest, GpipeAndPipedreamAgreeWhereOneDeviceIsTheBottleneckOfBot
     // With BACKWARD operators, inference charges less than the forward pass of training.
     if (HasBackwardOperators(instance.graph)) continue;
     instance.problem.workload = Workload::kTraining;
-    const PlanningProblem mixed = ResolveProblem(instance.graph, instance.problem);
-    PlanningProblem gpipe = mixed;
+    const ResolvedProblem mixed = ResolveProblem(instance.graph, instance.problem);
+    ResolvedProblem gpipe = mixed;
     gpipe.schedule = ScheduleKind::kGpipe;
     RandomStream random(seed, 9);
     const Placement placement = MakeRandomPlacement(instance, random);
-    const Verdict verdict = VerifyPlacement(instance.graph, instance.cluster, mixed, placement);
+    const Verdict verdict = VerifyPlacement({instance.graph, instance.cluster, mixed}, placement);
     if (!verdict.violations.empty()) continue;
     SCOPED_TRACE(::testing::Message() << "seed " << seed << "\n" << Describe(instance));
     const Placement ordered = PlacementOf(*verdict.costed);
@@ -209,8 +209,8 @@ TEST_P(WithoutReplicasTest, ReplicationEqualsNone) {
     SCOPED_TRACE(::testing::Message() << "seed " << seed << "\n" << Describe(replicated));
     EXPECT_EQ(with->objective, without->objective);
     // The same plan means the same under both problems.
-    const PlanningProblem problem = ResolveProblem(plain.graph, plain.problem);
-    const Verdict verdict = VerifyPlacement(plain.graph, plain.cluster, problem, PlacementOf(*with));
+    const ResolvedProblem problem = ResolveProblem(plain.graph, plain.problem);
+    const Verdict verdict = VerifyPlacement({plain.graph, plain.cluster, problem}, PlacementOf(*with));
     EXPECT_TRUE(verdict.violations.empty()) << verdict.violations.ToStatus();
     EXPECT_EQ(verdict.costed->objective, with->objective);
     ++compared;
@@ -223,8 +223,8 @@ INSTANTIATE_TEST_SUITE_P(Splits, WithoutReplicasTest, ::testing::Values(Split::k
 // The least max load by the integer program alone, which knows nothing of the plan but that there is one with at most
 // twice its load; nullopt: not found out within the limits.
 std::optional<double> OptimumOfProgram(const Instance& instance, Picoseconds known) {
-  const PlanningProblem problem = ResolveProblem(instance.graph, instance.problem);
-  const CostTable costs(instance.graph, instance.cluster, *problem.workload);
+  const ResolvedProblem problem = ResolveProblem(instance.graph, instance.problem);
+  const CostTable costs(instance.graph, instance.cluster, problem.workload);
   const NetInstance nets = BuildNetInstance({instance.graph, instance.cluster, problem, costs});
   const ThroughputProgram program = BuildThroughputProgram(nets, /*is_contiguous=*/false, 2 * known, known);
   SolveLimits limits;

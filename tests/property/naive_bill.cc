@@ -330,7 +330,7 @@ class BillMaker {
   }
 
   const NaiveModel& model_;
-  const PlanningProblem& problem_;
+  const ResolvedProblem& problem_;
   std::vector<Payer> payers_;
   // By the two devices: time of all that crosses, and in how many micro-batches.
   std::map<std::pair<std::size_t, std::size_t>, std::pair<Picoseconds, std::size_t>> raw_links_;

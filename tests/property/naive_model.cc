@@ -204,7 +204,7 @@ Picoseconds NaiveModel::AllReduce(int64_t parameter_bytes, const std::vector<std
 }
 
 int64_t NaiveModel::Memory(const std::vector<std::size_t>& operators, int64_t border_bytes, int64_t in_flight) const {
-  const MemoryModel& model = problem_.memory_model;
+  const ResolvedMemory& model = problem_.memory_model;
   int64_t declared = 0;
   int64_t parameters = 0;
   int64_t activations = 0;
@@ -218,8 +218,7 @@ int64_t NaiveModel::Memory(const std::vector<std::size_t>& operators, int64_t bo
   }
   if (operators.empty()) return 0;
   if (model.kind == MemoryModel::Kind::kDeclared) return declared;
-  const double copies =
-      model.weight_versions.value() + model.gradient_copies.value() + model.optimizer_bytes_per_parameter_byte.value();
+  const double copies = 0.0 + model.weight_versions + model.gradient_copies + model.optimizer_bytes_per_parameter_byte;
   const auto state = static_cast<int64_t>(std::ceil(static_cast<double>(parameters) * copies));
   const int64_t kept = problem_.workload == Workload::kTraining ? in_flight * activations : 0;
   return state + kept + workspace + 2 * border_bytes + model.reserved_bytes;

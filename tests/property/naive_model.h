@@ -23,7 +23,7 @@ class NaiveModel {
   const OperatorGraph& graph() const { return graph_; }
   const Cluster& cluster() const { return cluster_; }
   // Resolved.
-  const PlanningProblem& problem() const { return problem_; }
+  const ResolvedProblem& problem() const { return problem_; }
   std::size_t num_operators() const { return graph_.operators.size(); }
   std::size_t num_devices() const { return cluster_.devices.size(); }
 
@@ -81,7 +81,7 @@ class NaiveModel {
 
   const OperatorGraph& graph_;
   const Cluster& cluster_;
-  PlanningProblem problem_;
+  ResolvedProblem problem_;
   // [operator][device].
   std::vector<std::vector<std::optional<Times>>> time_;
   // [device][device].

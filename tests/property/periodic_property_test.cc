@@ -34,7 +34,7 @@ class Setting {
   explicit Setting(const Instance& instance)
       : instance_(instance),
         problem_(ResolveProblem(instance.graph, instance.problem)),
-        costs_(instance.graph, instance.cluster, *problem_.workload) {
+        costs_(instance.graph, instance.cluster, problem_.workload) {
     const std::vector<int32_t> labels = ColocationUnions(instance.graph, problem_);
     for (std::size_t op = 0; op < labels.size(); ++op) {
       if (labels[op] == kDropped) continue;
@@ -48,7 +48,7 @@ class Setting {
     }
   }
 
-  const PlanningProblem& problem() const { return problem_; }
+  const ResolvedProblem& problem() const { return problem_; }
   const CostTable& costs() const { return costs_; }
   // Operators that must stay together.
   const std::vector<std::vector<OperatorId>>& unions() const { return unions_; }
@@ -57,7 +57,7 @@ class Setting {
   bool MustPrecede(std::size_t a, std::size_t b) const { return must_precede_[a][b]; }
 
   Verdict Judge(const Placement& placement) const {
-    return VerifyPlacement(instance_.graph, instance_.cluster, problem_, placement);
+    return VerifyPlacement({instance_.graph, instance_.cluster, problem_}, placement);
   }
   Placement Complete(Placement placement) const {
     return WithPattern({instance_.graph, instance_.cluster, problem_, costs_}, std::move(placement), SolveLimits());
@@ -81,7 +81,7 @@ class Setting {
   }
 
   const Instance& instance_;
-  const PlanningProblem problem_;
+  const ResolvedProblem problem_;
   const CostTable costs_;
   std::vector<std::vector<OperatorId>> unions_;
   std::vector<DeviceId> devices_;

@@ -59,10 +59,10 @@ std::optional<Instance> RunnableUnder(ScheduleKind schedule, Instance instance, 
 
 // A random placement that may run, with every number; nullopt: none of a few attempts.
 std::optional<Plan> RandomPlan(const Instance& instance, RandomStream& random) {
-  const PlanningProblem problem = ResolveProblem(instance.graph, instance.problem);
+  const ResolvedProblem problem = ResolveProblem(instance.graph, instance.problem);
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
     const Placement placement = MakeModePlacement(instance, random);
-    const Verdict verdict = VerifyPlacement(instance.graph, instance.cluster, problem, placement);
+    const Verdict verdict = VerifyPlacement({instance.graph, instance.cluster, problem}, placement);
     if (verdict.violations.empty() && !verdict.costed->stages.empty()) return verdict.costed;
   }
   return std::nullopt;

@@ -176,10 +176,10 @@ class ModeMaker {
   // Memory of the fullest device with the micro-batches in flight of a pipeline whose transfers take no slots.
   int64_t NeedOf(Placement placement) const {
     std::erase_if(placement.stages, [](const Placement::Stage& stage) { return stage.operators.empty(); });
-    const PlanningProblem resolved = ResolveProblem(instance_.graph, instance_.problem);
-    const MemoryModel& memory = resolved.memory_model;
+    const ResolvedProblem resolved = ResolveProblem(instance_.graph, instance_.problem);
+    const ResolvedMemory& memory = resolved.memory_model;
     const double copies =
-        *memory.weight_versions + *memory.gradient_copies + *memory.optimizer_bytes_per_parameter_byte;
+        0.0 + memory.weight_versions + memory.gradient_copies + memory.optimizer_bytes_per_parameter_byte;
     int64_t greatest = 0;
     for (std::size_t position = 0; position < placement.stages.size(); ++position) {
       const Placement::Stage& stage = placement.stages[position];
@@ -263,7 +263,7 @@ class ModeMaker {
       problem().split = Split::kNonContiguous;
       if (Chance(0.5)) problem().max_stages_per_device = static_cast<int32_t>(random_.Between(1, 3));
     }
-    const PlanningProblem resolved = ResolveProblem(graph(), problem());
+    const ResolvedProblem resolved = ResolveProblem(graph(), problem());
     const bool keeps_activations =
         resolved.workload == Workload::kTraining && resolved.memory_model.kind == MemoryModel::Kind::kComponents;
     if (keeps_activations && Chance(0.4)) {
@@ -502,7 +502,7 @@ std::vector<OperatorId> ListingOrder(const Instance& instance, Workload workload
 // Colocated operators and layers mostly share a device. An operator joins the last stage of its device, or opens a new
 // one; in an order without skips that always makes a pipeline.
 Placement CutAssignment(const Instance& instance, RandomStream& random) {
-  const Workload workload = ResolveProblem(instance.graph, instance.problem).workload.value();
+  const Workload workload = ResolveProblem(instance.graph, instance.problem).workload;
   const std::size_t num_devices = instance.cluster.devices.size();
   const bool keeps_together = random.Below(4) > 0;
   const bool skips = random.Below(3) == 0;

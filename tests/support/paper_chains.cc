@@ -47,12 +47,12 @@ Chain MakePaperChain(const std::string& model, double bandwidth_gb, StoredTensor
   problem.granularity = Granularity::kLayer;
   problem.memory_model.kind = MemoryModel::Kind::kComponents;
   problem.memory_model.preset = "madpipe";
-  problem = ResolveProblem(graph, problem);
+  const ResolvedProblem resolved = ResolveProblem(graph, problem);
   const Cluster cluster = MakePaperCluster(bandwidth_gb);
   const CostTable costs(graph, cluster, Workload::kTraining);
   const std::vector<int64_t> weights(graph.operators.size(), 1);
-  const OperatorGroups layers = LinearizeGraph(graph, problem, weights, graph.operators.size());
-  Chain chain = MakeChain(graph, cluster.interconnect, problem, costs, DeviceClassId(0), layers);
+  const OperatorGroups layers = LinearizeGraph(graph, resolved, weights, graph.operators.size());
+  Chain chain = MakeChain(graph, cluster.interconnect, resolved, costs, DeviceClassId(0), layers);
   for (std::size_t i = 0; i < chain.layers.size(); ++i) {
     // The paper knows no scratch memory.
     chain.layers[i].workspace_bytes = 0;

@@ -313,7 +313,7 @@ void DescribeCluster(const Cluster& cluster, std::ostream& out) {
   out << "\n";
 }
 
-void DescribeSettings(const Instance& instance, const PlanningProblem& problem, std::ostream& out) {
+void DescribeSettings(const Instance& instance, const ResolvedProblem& problem, std::ostream& out) {
   const auto name = [&](const OperatorDevice& pair) {
     return instance.graph.operators[pair.op.index()].name + "@" + instance.cluster.devices[pair.device.index()].name;
   };
@@ -389,16 +389,14 @@ std::string Describe(const Instance& instance) {
   std::ostringstream out;
   DescribeGraph(instance.graph, out);
   DescribeCluster(instance.cluster, out);
-  const PlanningProblem problem = ResolveProblem(instance.graph, instance.problem);
-  const MemoryModel& memory = problem.memory_model;
+  const ResolvedProblem problem = ResolveProblem(instance.graph, instance.problem);
+  const ResolvedMemory& memory = problem.memory_model;
   DescribeSettings(instance, problem, out);
   out << (problem.workload == Workload::kTraining ? "TRAINING" : "INFERENCE") << " schedule "
       << static_cast<int>(problem.schedule);
   if (memory.kind == MemoryModel::Kind::kComponents) {
-    out << " COMPONENTS versions=" << memory.weight_versions.value_or(0)
-        << " gradients=" << memory.gradient_copies.value_or(0)
-        << " optimizer=" << memory.optimizer_bytes_per_parameter_byte.value_or(0)
-        << " reserved=" << memory.reserved_bytes;
+    out << " COMPONENTS versions=" << memory.weight_versions << " gradients=" << memory.gradient_copies
+        << " optimizer=" << memory.optimizer_bytes_per_parameter_byte << " reserved=" << memory.reserved_bytes;
   }
   out << "\n";
   return out.str();

@@ -20,15 +20,15 @@ struct Crossing {
 
 class ChainBuilder {
  public:
-  ChainBuilder(const OperatorGraph& graph, const Interconnect& interconnect, const PlanningProblem& problem,
+  ChainBuilder(const OperatorGraph& graph, const Interconnect& interconnect, const ResolvedProblem& problem,
                const std::vector<std::vector<OperatorId>>& layers)
       : graph_(graph),
         interconnect_(interconnect),
         layers_(layers),
         memory_(problem),
-        training_(*problem.workload == Workload::kTraining),
+        training_(problem.workload == Workload::kTraining),
         recomputes_(training_ && problem.memory_model.recomputation == MemoryModel::Recomputation::kFull),
-        gradients_follow_(GradientsFollowTensors(graph, *problem.workload)),
+        gradients_follow_(GradientsFollowTensors(graph, problem.workload)),
         layer_of_(graph.operators.size(), kNowhere) {
     for (std::size_t layer = 0; layer < layers.size(); ++layer) {
       for (const OperatorId op : layers[layer]) layer_of_[op.index()] = layer;
@@ -142,7 +142,7 @@ class ChainBuilder {
 
 }  // namespace
 
-Chain MakeChain(const OperatorGraph& graph, const Interconnect& interconnect, const PlanningProblem& problem,
+Chain MakeChain(const OperatorGraph& graph, const Interconnect& interconnect, const ResolvedProblem& problem,
                 const CostTable& costs, DeviceClassId device_class,
                 const std::vector<std::vector<OperatorId>>& layers) {
   return ChainBuilder(graph, interconnect, problem, layers).Build(costs, device_class);

@@ -27,9 +27,9 @@ namespace planwright {
 //              operators make goes back, even where it is listed along its activation. It is one transfer on each; with
 //              backward times instead of BACKWARD operators the same comes back as its gradient.
 // `reserved_bytes` is not here: it is taken off the memory of the devices.
-// REQUIRES: graph, cluster and problem are valid, `problem` is resolved; the class supports every operator;
+// REQUIRES: graph, cluster and problem are valid; the class supports every operator;
 // host_staged or uniform. O(operators + tensor ends).
-Chain MakeChain(const OperatorGraph& graph, const Interconnect& interconnect, const PlanningProblem& problem,
+Chain MakeChain(const OperatorGraph& graph, const Interconnect& interconnect, const ResolvedProblem& problem,
                 const CostTable& costs, DeviceClassId device_class, const std::vector<std::vector<OperatorId>>& layers);
 
 }  // namespace planwright

@@ -19,15 +19,15 @@ int64_t ParameterStateBytes(int64_t parameter_bytes, double copies) {
   return static_cast<int64_t>(std::ceil(static_cast<double>(parameter_bytes) * copies));
 }
 
-MemoryForm::MemoryForm(const PlanningProblem& problem)
-    : is_declared_(*problem.memory_model.kind == MemoryModel::Kind::kDeclared) {
-  const MemoryModel& model = problem.memory_model;
-  const bool is_training = *problem.workload == Workload::kTraining;
+MemoryForm::MemoryForm(const ResolvedProblem& problem)
+    : is_declared_(problem.memory_model.kind == MemoryModel::Kind::kDeclared) {
+  const ResolvedMemory& model = problem.memory_model;
+  const bool is_training = problem.workload == Workload::kTraining;
   makes_activations_again_ = is_training && model.recomputation == MemoryModel::Recomputation::kFull;
   stores_activations_ = is_training && !makes_activations_again_;
   if (is_declared_) return;
   // In doubles from the start: the two counts may add up to more than int32 holds.
-  copies_ = 0.0 + *model.weight_versions + *model.gradient_copies + *model.optimizer_bytes_per_parameter_byte;
+  copies_ = 0.0 + model.weight_versions + model.gradient_copies + model.optimizer_bytes_per_parameter_byte;
   reserved_bytes_ = model.reserved_bytes;
 }
 

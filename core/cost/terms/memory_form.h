@@ -34,8 +34,7 @@ int64_t ParameterStateBytes(int64_t parameter_bytes, double copies);
 // A value: one resolved problem's way to count.
 class MemoryForm {
  public:
-  // REQUIRES: `problem` is resolved.
-  explicit MemoryForm(const PlanningProblem& problem);
+  explicit MemoryForm(const ResolvedProblem& problem);
 
   bool is_declared() const { return is_declared_; }
   // Bytes kept for each byte of parameters: weight_versions + gradient_copies + optimizer; DECLARED: 0.

@@ -14,7 +14,7 @@ namespace {
 
 // What pays as one for the tensors that cross its border, by stage: a device, with all the stages that it holds, or a
 // single stage (MIN_LATENCY). Stages that share a device have the same replicas, so the first of them stands for all.
-std::vector<std::size_t> PayersOf(const PlanningProblem& problem, const std::vector<Stage>& stages) {
+std::vector<std::size_t> PayersOf(const ResolvedProblem& problem, const std::vector<Stage>& stages) {
   std::vector<std::size_t> payers;
   payers.reserve(stages.size());
   for (std::size_t i = 0; i < stages.size(); ++i) {
@@ -274,8 +274,8 @@ Traffic Measure(const OperatorGraph& graph, ConsumerStages consumer_stages, std:
 }  // namespace
 
 Traffic MeasureTraffic(const OperatorGraph& graph, const Cluster& cluster, const Network& network,
-                       const PlanningProblem& problem, const std::vector<Stage>& stages, const StageMap& stage_of) {
-  const bool gradients = GradientsFollowTensors(graph, *problem.workload);
+                       const ResolvedProblem& problem, const std::vector<Stage>& stages, const StageMap& stage_of) {
+  const bool gradients = GradientsFollowTensors(graph, problem.workload);
   ConsumerStages consumers(PayersOf(problem, stages), stage_of);
   if (RulesOf(cluster.interconnect).pay_once) {
     return Measure(graph, std::move(consumers), stages.size(), stage_of,

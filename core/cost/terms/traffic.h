@@ -49,7 +49,7 @@ struct Traffic {
 // the same order. Complexity O(operators + tensor ends + links log links), where tensor ends between replicated stages
 // count once for each link class in use.
 Traffic MeasureTraffic(const OperatorGraph& graph, const Cluster& cluster, const Network& network,
-                       const PlanningProblem& problem, const std::vector<Stage>& stages, const StageMap& stage_of);
+                       const ResolvedProblem& problem, const std::vector<Stage>& stages, const StageMap& stage_of);
 
 }  // namespace planwright
 

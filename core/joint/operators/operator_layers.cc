@@ -98,7 +98,7 @@ OperatorLayers LayersOf(OperatorGroups chain, const OperatorGraph& sorted, const
 
 }  // namespace
 
-std::vector<OperatorLayers> DivideInEveryOrder(const OperatorGraph& graph, const PlanningProblem& problem,
+std::vector<OperatorLayers> DivideInEveryOrder(const OperatorGraph& graph, const ResolvedProblem& problem,
                                                const CostTable& costs) {
   const std::vector<OperatorId> given = IdsByName(graph.operators);
   const OperatorGraph sorted = SortedByName(graph, given);
@@ -107,7 +107,7 @@ std::vector<OperatorLayers> DivideInEveryOrder(const OperatorGraph& graph, const
   for (std::size_t op = 0; op < given.size(); ++op) {
     weights.push_back(WeightOf(sorted.operators[op], given[op], costs));
   }
-  PlanningProblem plain = problem;
+  ResolvedProblem plain = problem;
   plain.start_from.reset();
   std::vector<OperatorLayers> divisions;
   for (OperatorGroups& chain : LinearizeInEveryOrder(sorted, plain, weights, kMostOperatorLayers)) {

@@ -33,7 +33,7 @@ struct OperatorLayers {
 // order in which the graph lists operators and tensors decides nothing: names do. BACKWARD operators are in the layer
 // of their forward operator; those without one stand where their tensors go back. `costs`: of the graph. REQUIRES:
 // graph and problem are valid, `problem` is resolved and pins nothing. O((operators + tensor ends) log operators).
-std::vector<OperatorLayers> DivideInEveryOrder(const OperatorGraph& graph, const PlanningProblem& problem,
+std::vector<OperatorLayers> DivideInEveryOrder(const OperatorGraph& graph, const ResolvedProblem& problem,
                                                const CostTable& costs);
 
 }  // namespace planwright

@@ -80,16 +80,16 @@ bool IsTooMuch(const LayerPrice& price, std::size_t layers) {
 }  // namespace
 
 OperatorPricer::OperatorPricer(const OperatorGraph& graph, const Cluster& cluster, const OperatorLayers& layers,
-                               const CostTable& costs, const MemoryModel& memory, TrainingLink inside,
+                               const CostTable& costs, const ResolvedMemory& memory, TrainingLink inside,
                                TrainingLink between, int64_t tokens_per_sample)
     : graph_(graph),
       cluster_(cluster),
       layers_(layers),
       costs_(costs),
       layouts_(graph, layers),
-      weight_versions_(memory.weight_versions.value_or(1)),
-      gradient_copies_(memory.gradient_copies.value_or(1)),
-      optimizer_factor_(memory.optimizer_bytes_per_parameter_byte.value_or(0)),
+      weight_versions_(memory.weight_versions),
+      gradient_copies_(memory.gradient_copies),
+      optimizer_factor_(memory.optimizer_bytes_per_parameter_byte),
       inside_(inside),
       between_(between),
       tokens_per_sample_(tokens_per_sample),

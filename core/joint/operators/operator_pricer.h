@@ -27,7 +27,7 @@ class OperatorPricer : public LayerPricer {
   // as parameters and gradients. REQUIRES: `layers` in an order in which every tensor between FORWARD operators goes
   // forward.
   OperatorPricer(const OperatorGraph& graph, const Cluster& cluster, const OperatorLayers& layers,
-                 const CostTable& costs, const MemoryModel& memory, TrainingLink inside, TrainingLink between,
+                 const CostTable& costs, const ResolvedMemory& memory, TrainingLink inside, TrainingLink between,
                  int64_t tokens_per_sample = 0);
 
   const std::vector<int32_t>& kinds() const override { return kinds_; }

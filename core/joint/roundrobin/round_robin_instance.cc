@@ -25,7 +25,7 @@ int64_t Whole(double value) {
 
 class Builder {
  public:
-  Builder(const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem,
+  Builder(const OperatorGraph& graph, const Cluster& cluster, const ResolvedProblem& problem,
           const std::vector<DeviceId>& devices)
       : graph_(graph),
         cluster_(cluster),
@@ -114,10 +114,10 @@ class Builder {
   }
 
   RoundRobinOperator Priced(const OperatorShare& share) const {
-    const MemoryModel& memory = problem_.memory_model;
-    const int64_t state = Whole(share.parameters * memory.weight_versions.value_or(1)) +
-                          Whole(share.parameters * memory.gradient_copies.value_or(1)) +
-                          Whole(share.parameters * memory.optimizer_bytes_per_parameter_byte.value_or(0));
+    const ResolvedMemory& memory = problem_.memory_model;
+    const int64_t state = Whole(share.parameters * memory.weight_versions) +
+                          Whole(share.parameters * memory.gradient_copies) +
+                          Whole(share.parameters * memory.optimizer_bytes_per_parameter_byte);
     const auto fixed = [&](double workspace) { return state + Whole(workspace); };
     RoundRobinOperator op{.forward_ps = Whole(share.forward),
                           .backward_ps = Whole(share.backward),
@@ -137,7 +137,7 @@ class Builder {
 
   const OperatorGraph& graph_;
   const Cluster& cluster_;
-  const PlanningProblem& problem_;
+  const ResolvedProblem& problem_;
   const std::vector<DeviceId>& devices_;
   const int64_t samples_;
   RoundRobinInstance instance_;
@@ -180,7 +180,7 @@ Violations WhatIsTooMuch(const RoundRobinInstance& instance) {
 }
 
 RoundRobinInstance MakeRoundRobinInstance(const OperatorGraph& graph, const Cluster& cluster,
-                                          const PlanningProblem& problem, const std::vector<DeviceId>& devices) {
+                                          const ResolvedProblem& problem, const std::vector<DeviceId>& devices) {
   return Builder(graph, cluster, problem, devices).Build();
 }
 

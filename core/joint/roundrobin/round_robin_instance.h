@@ -73,7 +73,7 @@ struct RoundRobinInstance {
 // `problem` has joint settings resolved (ResolveOperatorJoint) with one size of micro-batches. `devices`: those that
 // may be used, of one class. REQUIRES: no transformer; an interconnect that is uniform with a bandwidth.
 RoundRobinInstance MakeRoundRobinInstance(const OperatorGraph& graph, const Cluster& cluster,
-                                          const PlanningProblem& problem, const std::vector<DeviceId>& devices);
+                                          const ResolvedProblem& problem, const std::vector<DeviceId>& devices);
 
 // Sums that leave what the search computes with, by where they are in a request; empty: none.
 Violations WhatIsTooMuch(const RoundRobinInstance& instance);

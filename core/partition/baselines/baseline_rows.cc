@@ -75,7 +75,7 @@ std::vector<Modes> ModesOfPipedream() {
 }
 
 // What they make is verified, whatever they know of the settings. Patterns are searched for without pins.
-HeededSettings SettingsHeeded(const PlanningProblem& problem) {
+HeededSettings SettingsHeeded(const ResolvedProblem& problem) {
   HeededSettings heeded = HeedsEverySetting(problem);
   heeded.device_limits = false;
   if (problem.schedule != ScheduleKind::kPeriodic) return heeded;

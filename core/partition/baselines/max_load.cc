@@ -27,7 +27,7 @@ std::vector<DeviceId> DevicesOfBlocks(const OperatorGraph& graph, const BlockIns
 }  // namespace
 
 void ProposeMaxLoad(const SearchRequest& request, const SolveLimits& limits, TaskArena& arena, Proposals& proposals) {
-  PlanningProblem problem = request.problem;
+  ResolvedProblem problem = request.problem;
   problem.objective = Objective::kMaxThroughput;
   problem.split = Split::kContiguous;
   problem.max_subgraphs_per_device.reset();

@@ -95,7 +95,7 @@ OperatorGraph ContractBranchings(const SearchRequest& request) {
 
 void ProposePipedream(const SearchRequest& request, const SolveLimits& limits, TaskArena& arena, Proposals& proposals) {
   const OperatorGraph contracted = ContractBranchings(request);
-  PlanningProblem problem = request.problem;
+  ResolvedProblem problem = request.problem;
   problem.split = Split::kContiguous;
   const SearchRequest chain{contracted,      request.cluster,          problem, request.costs,
                             request.options, Algorithm::kLinearizedDp, {}};

@@ -7,7 +7,7 @@
 
 #include "absl/status/status.h"
 #include "core/base/infeasibility.h"
-#include "core/base/time_share.h"
+#include "core/base/remaining_time.h"
 #include "core/cost/terms/transfer.h"
 #include "core/graph/topological_order.h"
 #include "core/model/colocation.h"
@@ -19,7 +19,7 @@
 #include "core/partition/contiguous/linearized_dp.h"
 #include "core/partition/contiguous/phase_sweep.h"
 #include "core/partition/search/block_instance.h"
-#include "core/partition/search/coarse_order.h"
+#include "core/partition/search/block_runs.h"
 #include "core/partition/search/feasibility.h"
 #include "core/partition/search/load_windows.h"
 #include "core/partition/search/lower_bounds.h"
@@ -40,7 +40,7 @@ constexpr int kMaxFanOutRounds = 3;
 // Ends the search that counts readers: with more ideals or work their pairs take too long.
 constexpr int64_t kMaxReaderIdeals = 8192;
 constexpr int64_t kMaxReaderWork = int64_t{1} << 17U;
-// Longer orders are cut in fewer places (coarse_order.h).
+// Longer orders are cut in fewer places (block_runs.h).
 constexpr std::size_t kMaxPositions = 4096;
 // Ends the search over groups where it gets long: what it can prove is a small part of most gaps.
 constexpr int64_t kMaxGroupedWork = int64_t{1} << 20U;
@@ -190,7 +190,7 @@ class Solver {
 
   // Where a search for replicas is inexact, one that knows of none may find better plans.
   void OfferWithoutReplicas() {
-    PlanningProblem problem = request_.problem;
+    ResolvedProblem problem = request_.problem;
     problem.replication = Replication::kNone;
     SolverOptions options = request_.options;
     options.work_limit.reset();
@@ -201,7 +201,7 @@ class Solver {
       const auto& stages = start.placement.stages;
       if (std::all_of(stages.begin(), stages.end(), is_single)) single.starts.push_back(start);
     }
-    SolveLimits limits = ShareOfTime(limits_, 2);
+    SolveLimits limits = ShareOfRemainingTime(limits_, 2);
     limits.work = LimitsLeft().work / 2;
     const SearchCallbacks silent = callbacks_.Silenced();
     absl::StatusOr<SearchOutcome> found = Solver(single, limits, arena_, silent).Run();

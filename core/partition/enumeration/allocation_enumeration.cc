@@ -29,7 +29,7 @@ class Enumeration {
         judge_(judge),
         tensors_(MakeTensorTable(request, groups)),
         pays_once_(RulesOf(request.cluster.interconnect).pay_once),
-        gradients_follow_(GradientsFollowTensors(request.graph, *problem_.workload)),
+        gradients_follow_(GradientsFollowTensors(request.graph, problem_.workload)),
         reduces_(ReducesGradients(problem_)),
         stages_(request.graph, problem_),
         free_(devices),
@@ -179,7 +179,7 @@ class Enumeration {
   }
 
   const SearchRequest& request_;
-  const PlanningProblem& problem_;
+  const ResolvedProblem& problem_;
   const std::vector<std::vector<OperatorId>>& groups_;
   const DeviceOptions& devices_;
   PlacementJudge& judge_;

@@ -95,7 +95,7 @@ DeviceOptions::Group DeviceOptions::MakeGroup(const std::vector<OperatorId>& ope
 }
 
 std::vector<bool> DeviceOptions::MayHold(const std::vector<OperatorId>& operators) const {
-  const PlanningProblem& problem = request_.problem;
+  const ResolvedProblem& problem = request_.problem;
   const auto runs = [&](OperatorId op, const DeviceOption& option) {
     if (!request_.costs.time(op, option.device_class).supported) return false;
     const auto is_elsewhere = [&](const OperatorDevice& pin) { return pin.op == op && pin.device != option.device; };

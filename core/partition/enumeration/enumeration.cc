@@ -41,7 +41,7 @@ constexpr int64_t kLooksOfChains = 16'000'000;
 enum class Form { kPipelines, kAllocations, kSubgraphs, kChains, kNone };
 
 Form FormOf(const SearchRequest& request) {
-  const PlanningProblem& problem = request.problem;
+  const ResolvedProblem& problem = request.problem;
   if (problem.schedule == ScheduleKind::kPeriodic) return Form::kChains;
   if (problem.objective == Objective::kMinLatency) return Form::kSubgraphs;
   if (problem.split == Split::kContiguous) return Form::kPipelines;
@@ -135,7 +135,7 @@ std::unique_ptr<const Instance> MakeInstance(const SearchRequest& request) {
 }
 
 // Where devices may hold several stages, what is enumerated has no places in a pipeline, nor a number of stages.
-HeededSettings SettingsHeeded(const PlanningProblem& problem) {
+HeededSettings SettingsHeeded(const ResolvedProblem& problem) {
   if (problem.split != Split::kNonContiguous) return HeedsEverySetting(problem);
   return {.pins_and_bans = true, .device_limits = true};
 }

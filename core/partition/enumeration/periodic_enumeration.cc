@@ -298,7 +298,7 @@ class Enumeration {
 
 }  // namespace
 
-ChainBlocks MakeChainBlocks(const OperatorGraph& graph, const PlanningProblem& problem) {
+ChainBlocks MakeChainBlocks(const OperatorGraph& graph, const ResolvedProblem& problem) {
   std::vector<int32_t> block_of = ColocationUnions(graph, problem);
   std::vector<Digraph::Edge> edges = MapEdges(OrderedOperators(graph, block_of, MirroredTensors::kAll), block_of);
   const auto relabel = [&](const std::vector<int32_t>& labels) {

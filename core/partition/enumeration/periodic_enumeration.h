@@ -31,8 +31,8 @@ struct ChainBlocks {
   Digraph precedence;
 };
 
-// REQUIRES: the problem is resolved. O((operators + tensor ends) log).
-ChainBlocks MakeChainBlocks(const OperatorGraph& graph, const PlanningProblem& problem);
+// O((operators + tensor ends) log).
+ChainBlocks MakeChainBlocks(const OperatorGraph& graph, const ResolvedProblem& problem);
 
 // Shows `judge` every placement that may be better, until it has had enough.
 void EnumerateChains(const SearchRequest& request, const ChainBlocks& blocks, const DeviceOptions& devices,

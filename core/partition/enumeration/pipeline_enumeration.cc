@@ -32,7 +32,7 @@ class Enumeration {
         judge_(judge),
         tensors_(MakeTensorTable(request, blocks.operators)),
         pays_once_(RulesOf(request.cluster.interconnect).pay_once),
-        gradients_follow_(GradientsFollowTensors(request.graph, *problem_.workload)),
+        gradients_follow_(GradientsFollowTensors(request.graph, problem_.workload)),
         reduces_(ReducesGradients(problem_)),
         turns_(TransferTurns::Of(problem_, pays_once_)),
         ignores_order_(IgnoresOrderOfStages(problem_)),
@@ -480,7 +480,7 @@ class Enumeration {
   }
 
   const SearchRequest& request_;
-  const PlanningProblem& problem_;
+  const ResolvedProblem& problem_;
   const Network& network_;
   const BlockInstance& blocks_;
   const DeviceOptions& devices_;
@@ -520,7 +520,7 @@ TeamOrder OrderOfTeams(const SearchRequest& request) {
   return links_differ ? TeamOrder::kAny : TeamOrder::kAscending;
 }
 
-bool IgnoresOrderOfStages(const PlanningProblem& problem) {
+bool IgnoresOrderOfStages(const ResolvedProblem& problem) {
   const bool keeps_by_position =
       problem.memory_model.kind == MemoryModel::Kind::kComponents && DrainsEarly(problem.schedule);
   // Each stage of a step takes one turn more to fill, wherever it is; only slots depend on it, and numbers of replicas.

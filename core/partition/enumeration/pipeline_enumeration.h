@@ -36,7 +36,7 @@ void EnumeratePipelines(const SearchRequest& request, const BlockInstance& block
 TeamOrder OrderOfTeams(const SearchRequest& request);
 
 // Whether a set of stages costs the same, and needs the same memory, in every order that is a pipeline.
-bool IgnoresOrderOfStages(const PlanningProblem& problem);
+bool IgnoresOrderOfStages(const ResolvedProblem& problem);
 
 }  // namespace planwright
 

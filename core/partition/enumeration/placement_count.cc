@@ -106,7 +106,7 @@ class TeamCount {
     return ways;
   }
 
-  const PlanningProblem& problem_;
+  const ResolvedProblem& problem_;
   const DeviceOptions& devices_;
   const bool tells_order_;
   const std::size_t most_stages_;

@@ -339,7 +339,7 @@ class Enumeration {
   }
 
   const SearchRequest& request_;
-  const PlanningProblem& problem_;
+  const ResolvedProblem& problem_;
   const DeviceOptions& devices_;
   PlacementJudge& judge_;
   const std::vector<int32_t> union_of_;

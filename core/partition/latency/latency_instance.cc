@@ -50,7 +50,7 @@ class Builder {
   }
 
   void AddVertices() {
-    const bool keeps_backward = *input_.problem.workload == Workload::kTraining;
+    const bool keeps_backward = input_.problem.workload == Workload::kTraining;
     vertex_of_.assign(input_.graph.operators.size(), kDropped);
     for (std::size_t i = 0; i < input_.graph.operators.size(); ++i) {
       const Pass pass = input_.graph.operators[i].pass;

@@ -96,7 +96,7 @@ struct LatencyInstance {
   }
 };
 
-// REQUIRES: graph, cluster and problem are valid, resolved and supported; host_staged.
+// REQUIRES: graph, cluster and problem are valid and supported; host_staged.
 // O((operators + tensor ends) log + groups x devices + operators x classes).
 LatencyInstance BuildLatencyInstance(const PlanningInput& input);
 

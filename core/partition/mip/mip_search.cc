@@ -43,7 +43,7 @@ constexpr int64_t kMostSolvedEntries = 2'000'000;
 // What handing an entry over to the solver takes, and what the solver does with it before it first looks at the clock.
 constexpr std::chrono::nanoseconds kUnwatchedPerEntry(150);
 
-bool IsContiguous(const PlanningProblem& problem) { return problem.split == Split::kContiguous; }
+bool IsContiguous(const ResolvedProblem& problem) { return problem.split == Split::kContiguous; }
 
 // Throughput: what the program is made of, and the way back to a placement.
 class ThroughputModel {

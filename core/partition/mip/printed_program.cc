@@ -157,7 +157,7 @@ class Builder {
   void AddTransfers(std::size_t device, std::vector<Entry>& load) {
     std::vector<int32_t> in(input_.graph.tensors.size());
     std::vector<int32_t> out(input_.graph.tensors.size());
-    const int64_t directions = GradientsFollowTensors(input_.graph, *input_.problem.workload) ? 2 : 1;
+    const int64_t directions = GradientsFollowTensors(input_.graph, input_.problem.workload) ? 2 : 1;
     for (std::size_t tensor = 0; tensor < input_.graph.tensors.size(); ++tensor) {
       const double cost =
           Scaled(directions * TensorTransferTime(input_.graph.tensors[tensor], input_.cluster.interconnect));

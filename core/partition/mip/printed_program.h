@@ -37,7 +37,7 @@ struct PrintedProgram {
   std::vector<std::vector<int32_t>> place;
 };
 
-// The program of `problem`, times in `unit`. REQUIRES: valid, resolved and supported; MAX_THROUGHPUT on host_staged,
+// The program of `problem`, times in `unit`. REQUIRES: valid and supported; MAX_THROUGHPUT on host_staged,
 // SERIAL, DECLARED memory, granularity OPERATOR, no replication, not GPIPE, no selection of devices; unit > 0.
 // O(devices x (operators + tensor ends)).
 PrintedProgram BuildPrintedProgram(const PlanningInput& input, Picoseconds unit);

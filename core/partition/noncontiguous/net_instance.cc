@@ -51,7 +51,7 @@ class ChargeList {
 
 // A label for each operator. For LAYER every stage holds whole layers, so layers on a cycle are one stage, hence on one
 // device: components of the graph whose vertices are the layers and the operators without one.
-std::vector<int32_t> GroupsOf(const OperatorGraph& graph, const PlanningProblem& problem) {
+std::vector<int32_t> GroupsOf(const OperatorGraph& graph, const ResolvedProblem& problem) {
   std::vector<int32_t> union_of = ColocationUnions(graph, problem);
   if (problem.granularity != Granularity::kLayer) return union_of;
   const std::vector<int32_t> stage_of = StageAtoms(graph, problem);
@@ -71,15 +71,14 @@ std::vector<int32_t> GroupsOf(const OperatorGraph& graph, const PlanningProblem&
 }
 
 // Every tensor as a charge between groups.
-std::vector<NetCharge> ChargesOf(const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem,
-                                 const std::vector<int32_t>& group_of) {
-  const bool gradients = GradientsFollowTensors(graph, *problem.workload);
-  const bool pay_once = RulesOf(cluster.interconnect).pay_once;
-  const bool counts_buffers = *problem.memory_model.kind == MemoryModel::Kind::kComponents;
-  const bool counts_directions = problem.overlap == Overlap::kFullDuplex;
-  const bool has_phases = problem.schedule == ScheduleKind::kGpipe;
+std::vector<NetCharge> ChargesOf(const ResolvedInput& input, const std::vector<int32_t>& group_of) {
+  const bool gradients = GradientsFollowTensors(input.graph, input.problem.workload);
+  const bool pay_once = RulesOf(input.cluster.interconnect).pay_once;
+  const bool counts_buffers = input.problem.memory_model.kind == MemoryModel::Kind::kComponents;
+  const bool counts_directions = input.problem.overlap == Overlap::kFullDuplex;
+  const bool has_phases = input.problem.schedule == ScheduleKind::kGpipe;
   ChargeList charges;
-  for (const Tensor& tensor : graph.tensors) {
+  for (const Tensor& tensor : input.graph.tensors) {
     NetCharge charge;
     charge.producer = group_of[tensor.producer.index()];
     if (charge.producer == kDropped) continue;
@@ -88,8 +87,8 @@ std::vector<NetCharge> ChargesOf(const OperatorGraph& graph, const Cluster& clus
       if (group_of[consumer.index()] != kDropped) charge.groups.push_back(group_of[consumer.index()]);
     }
     MakeSet(charge.groups);
-    const bool is_late = has_phases && graph.operators[tensor.producer.index()].pass == Pass::kBackward;
-    (is_late ? charge.late : charge.forward) = TensorTransferTime(tensor, cluster.interconnect).count();
+    const bool is_late = has_phases && input.graph.operators[tensor.producer.index()].pass == Pass::kBackward;
+    (is_late ? charge.late : charge.forward) = TensorTransferTime(tensor, input.cluster.interconnect).count();
     charge.gradient = gradients ? charge.forward : 0;
     charge.buffer_bytes = counts_buffers ? 2 * tensor.size_bytes : 0;
     // Two groups are the producer and one consumer: both sides pay the same.
@@ -117,7 +116,7 @@ void AddDevices(const Cluster& cluster, NetInstance& instance) {
   }
 }
 
-void ApplyPins(const PlanningProblem& problem, const std::vector<int32_t>& group_of, NetInstance& instance) {
+void ApplyPins(const ResolvedProblem& problem, const std::vector<int32_t>& group_of, NetInstance& instance) {
   const auto exclude_if = [&](const OperatorDevice& rule, bool excludes_named) {
     const int32_t group = group_of[rule.op.index()];
     if (group == kDropped) return;
@@ -197,23 +196,22 @@ void ContractNets(const BlockInstance& from, const std::vector<int32_t>& label_o
 
 }  // namespace
 
-NetInstance NetInstanceOf(const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem,
-                          BlockInstance blocks) {
-  std::vector<int32_t> group_of(graph.operators.size(), kDropped);
+NetInstance NetInstanceOf(const ResolvedInput& input, BlockInstance blocks) {
+  std::vector<int32_t> group_of(input.graph.operators.size(), kDropped);
   for (std::size_t block = 0; block < blocks.operators.size(); ++block) {
     for (const OperatorId op : blocks.operators[block]) group_of[op.index()] = static_cast<int32_t>(block);
   }
   NetInstance instance;
   instance.blocks = std::move(blocks);
-  instance.charges = ChargesOf(graph, cluster, problem, group_of);
-  instance.pay_once = RulesOf(cluster.interconnect).pay_once;
-  AddDevices(cluster, instance);
+  instance.charges = ChargesOf(input, group_of);
+  instance.pay_once = RulesOf(input.cluster.interconnect).pay_once;
+  AddDevices(input.cluster, instance);
   return instance;
 }
 
 NetInstance BuildNetInstance(const PlanningInput& input) {
   const std::vector<int32_t> group_of = GroupsOf(input.graph, input.problem);
-  NetInstance instance = NetInstanceOf(input.graph, input.cluster, input.problem, AssembleUnordered(input, group_of));
+  NetInstance instance = NetInstanceOf(input, AssembleUnordered(input, group_of));
   ApplyPins(input.problem, group_of, instance);
   return instance;
 }

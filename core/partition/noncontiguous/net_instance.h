@@ -74,14 +74,13 @@ struct NetInstance {
   const LoadRule& rule() const { return blocks.rule; }
 };
 
-// REQUIRES: graph, cluster and problem are valid, resolved and supported; host_staged or uniform.
+// REQUIRES: graph, cluster and problem are valid and supported; host_staged or uniform.
 // O((operators + tensor ends) log + groups x devices).
 NetInstance BuildNetInstance(const PlanningInput& input);
 
 // The same with the blocks of `blocks`, built from the same values, as groups, and without pins and bans. REQUIRES: the
 // interconnect is host_staged or uniform.
-NetInstance NetInstanceOf(const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem,
-                          BlockInstance blocks);
+NetInstance NetInstanceOf(const ResolvedInput& input, BlockInstance blocks);
 
 // The instance in which groups with the same label (0, 1, ...) are one group: its placements are those of `instance`
 // that keep them together, with the same loads and the same memory. Nets that fall into one group are gone, equal ones

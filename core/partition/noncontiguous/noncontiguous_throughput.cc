@@ -87,7 +87,7 @@ class Solver {
 
   // The best contiguous split that little work finds. Its bounds and proofs are those of another problem.
   void OfferContiguous() {
-    PlanningProblem problem = request_.problem;
+    ResolvedProblem problem = request_.problem;
     problem.split = Split::kContiguous;
     SolverOptions options = request_.options;
     options.work_limit = kContiguousWork;

@@ -192,7 +192,7 @@ void FollowForwardOperators(const OperatorGraph& graph, const std::vector<int32_
 
 }  // namespace
 
-VirtualDevices::VirtualDevices(const OperatorGraph& graph, const PlanningProblem& problem) {
+VirtualDevices::VirtualDevices(const OperatorGraph& graph, const ResolvedProblem& problem) {
   const std::vector<int32_t> union_of = ColocationUnions(graph, problem);
   const std::vector<Digraph::Edge> ordered = OrderedOperators(graph, union_of);
   std::vector<int32_t> atom_of = StageAtoms(graph, problem);

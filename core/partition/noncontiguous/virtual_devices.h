@@ -24,8 +24,8 @@ class VirtualDevices {
   // Beyond this the second step is left out: it takes stages^3 / 64 steps for each merge.
   static constexpr int32_t kMaxMergedStages = 256;
 
-  // `problem` is resolved. O(operators + tensor ends log).
-  VirtualDevices(const OperatorGraph& graph, const PlanningProblem& problem);
+  // O(operators + tensor ends log).
+  VirtualDevices(const OperatorGraph& graph, const ResolvedProblem& problem);
 
   // Stages in pipeline order, operators ascending, one device each. `device_of`: a device for every operator (ignored
   // for those that the workload drops); operators that must be in one stage (operator_unions.h) have the same.

@@ -22,7 +22,7 @@ bool Intersect(const DeviceSet& other, DeviceSet& set) {
   return is_any_left;
 }
 
-std::vector<DeviceSet> AllowedDevices(const PlanningProblem& problem, std::size_t num_devices,
+std::vector<DeviceSet> AllowedDevices(const ResolvedProblem& problem, std::size_t num_devices,
                                       std::size_t num_operators, const std::vector<std::vector<OperatorId>>& groups) {
   std::vector<int32_t> group_of(num_operators, kDropped);
   for (std::size_t group = 0; group < groups.size(); ++group) {
@@ -40,7 +40,7 @@ std::vector<DeviceSet> AllowedDevices(const PlanningProblem& problem, std::size_
   return allowed;
 }
 
-OperatorGraph WithPinsUnited(OperatorGraph graph, const PlanningProblem& problem) {
+OperatorGraph WithPinsUnited(OperatorGraph graph, const ResolvedProblem& problem) {
   if (problem.pinned.empty()) return graph;
   const std::vector<int32_t> union_of = ColocationUnions(graph, problem);
   UnionFind united(CountLabels(union_of));

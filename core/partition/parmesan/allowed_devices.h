@@ -19,12 +19,12 @@ using DeviceSet = std::vector<bool>;
 bool Intersect(const DeviceSet& other, DeviceSet& set);
 
 // By group of operators: the devices that they may share. O(groups + operators + pins and bans x devices).
-std::vector<DeviceSet> AllowedDevices(const PlanningProblem& problem, std::size_t num_devices,
+std::vector<DeviceSet> AllowedDevices(const ResolvedProblem& problem, std::size_t num_devices,
                                       std::size_t num_operators, const std::vector<std::vector<OperatorId>>& groups);
 
 // The graph with a colocation group for the operators pinned to each device and all that share a device with them.
-// `problem` is resolved. REQUIRES: stages have no replicas, or nothing is pinned. O(operators + pins).
-OperatorGraph WithPinsUnited(OperatorGraph graph, const PlanningProblem& problem);
+// REQUIRES: stages have no replicas, or nothing is pinned. O(operators + pins).
+OperatorGraph WithPinsUnited(OperatorGraph graph, const ResolvedProblem& problem);
 
 }  // namespace planwright
 

@@ -12,7 +12,7 @@
 #include "absl/strings/str_join.h"
 #include "core/base/infeasibility.h"
 #include "core/base/quantity_text.h"
-#include "core/base/time_share.h"
+#include "core/base/remaining_time.h"
 #include "core/cost/pipeline_fill.h"
 #include "core/mapping/mapping.h"
 #include "core/partition/parmesan/pipedream_stages.h"
@@ -170,9 +170,9 @@ class Search {
 
   // What memory counts of micro-batches in flight, and what would be less; empty where it counts one.
   std::string StoredText() const {
-    const PlanningProblem& problem = request_.problem;
+    const ResolvedProblem& problem = request_.problem;
     const bool stores =
-        *problem.workload == Workload::kTraining && *problem.memory_model.kind == MemoryModel::Kind::kComponents;
+        problem.workload == Workload::kTraining && problem.memory_model.kind == MemoryModel::Kind::kComponents;
     if (!stores) return "";
     const int32_t least = InFlightMicroBatches(problem, 0);
     if (InFlightMicroBatches(problem, 1) != least) return ", and each stage before the last one stores more";
@@ -208,7 +208,7 @@ class Search {
   // After the first placements, which it may take longer than.
   void RaiseRelaxedBound() {
     if (record_.is_settled() || CheckInterruption(limits_).has_value()) return;
-    SolveLimits limits = ShareOfTime(limits_, 4);
+    SolveLimits limits = ShareOfRemainingTime(limits_, 4);
     limits.work = work_ - record_.work();
     const bool is_alike =
         request_.problem.replication == Replication::kUniform || request_.problem.micro_batches.has_value();
@@ -326,7 +326,7 @@ class Search {
       const int64_t left = work_ - record_.work();
       if (left <= 0 || CheckInterruption(limits_).has_value()) return;
       const auto remaining = static_cast<int64_t>(finalists_.size() - i);
-      Map(finalists_[i], left / remaining, ShareOfTime(limits_, static_cast<int>(remaining)));
+      Map(finalists_[i], left / remaining, ShareOfRemainingTime(limits_, static_cast<int>(remaining)));
       Offer(finalists_[i]);
     }
   }

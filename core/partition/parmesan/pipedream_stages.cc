@@ -46,7 +46,7 @@ std::vector<std::size_t> CutChain(const Chain& chain, int32_t num_stages) {
 
 std::optional<std::vector<std::vector<OperatorId>>> PipedreamStages(const UniformLinksProblem& flat,
                                                                     DeviceClassId device_class, int32_t num_stages) {
-  PlanningProblem problem = flat.problem;
+  ResolvedProblem problem = flat.problem;
   problem.granularity = Granularity::kLayer;
   const OperatorGroups layers = LinearizeGraph(flat.graph, problem, WeightsOf(flat, device_class), kMaxChainLayers);
   if (layers.size() < static_cast<std::size_t>(num_stages)) return std::nullopt;

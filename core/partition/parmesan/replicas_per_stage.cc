@@ -6,7 +6,7 @@
 #include <string_view>
 #include <utility>
 
-#include "core/base/time_share.h"
+#include "core/base/remaining_time.h"
 #include "core/partition/parmesan/parmesan_search.h"
 #include "core/partition/parmesan/remaining_devices.h"
 #include "core/partition/parmesan/team_mapping.h"
@@ -57,7 +57,7 @@ class ReplicasPerStageSearch {
 
   // Its bounds know no other numbers of replicas.
   absl::Status TryEqualReplicas() {
-    PlanningProblem problem = request_.problem;
+    ResolvedProblem problem = request_.problem;
     problem.replication = Replication::kUniform;
     SearchRequest request{request_.graph,   request_.cluster,     problem, request_.costs,
                           request_.options, Algorithm::kParmesan, {}};
@@ -65,7 +65,8 @@ class ReplicasPerStageSearch {
     SearchCallbacks listening = callbacks_.Silenced();
     listening.on_phase = callbacks_.on_phase;
     listening.on_incumbent = [&](const SearchOutcome& so_far, int64_t, std::string_view) { Offer(so_far.placement); };
-    const absl::StatusOr<SearchOutcome> outcome = SolveParmesan(request, ShareOfTime(limits_, 2), arena_, listening);
+    const absl::StatusOr<SearchOutcome> outcome =
+        SolveParmesan(request, ShareOfRemainingTime(limits_, 2), arena_, listening);
     if (!outcome.ok()) return outcome.status();
     Offer(outcome->placement);
     record_.AddWork(outcome->work);
@@ -76,11 +77,11 @@ class ReplicasPerStageSearch {
     if (record_.is_settled() || CheckInterruption(limits_).has_value()) return;
     UniformLinksProblem flat = WithUniformLinks(request_, ConsumerCharge::kPerStage, speed);
     flat.cluster = WithinLimits(std::move(flat.cluster), request_.device_limits);
-    PlanningProblem problem = flat.problem;
+    ResolvedProblem problem = flat.problem;
     problem.replication = Replication::kPerStage;
     problem.num_stages.reset();
     problem.start_from.reset();
-    const SolveLimits share = ShareOfTime(limits_, 3);
+    const SolveLimits share = ShareOfRemainingTime(limits_, 3);
     const absl::StatusOr<SearchOutcome> outcome = SolveWithUniformLinks(flat, problem, share, arena_);
     if (!outcome.ok()) return;
     const UniformLinksBound found = UniformLinksBoundOf(outcome, share);
@@ -121,7 +122,7 @@ std::vector<Modes> ModesOfEqualStages() {
 }
 
 // The exact program knows neither pins nor bans.
-HeededSettings SettingsHeeded(const PlanningProblem& problem) {
+HeededSettings SettingsHeeded(const ResolvedProblem& problem) {
   HeededSettings heeded = HeedsEverySetting(problem);
   heeded.pins_and_bans = problem.replication != Replication::kPerStage;
   return heeded;

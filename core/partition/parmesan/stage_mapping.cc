@@ -65,7 +65,7 @@ class InstanceBuilder {
   }
 
  private:
-  const PlanningProblem& problem() const { return request_.problem; }
+  const ResolvedProblem& problem() const { return request_.problem; }
 
   double BytesOf(const Tensor& tensor) const {
     if (!is_uniform_) return static_cast<double>(tensor.size_bytes);
@@ -75,7 +75,7 @@ class InstanceBuilder {
   // One transfer for each tensor and stage that consumes it, and its gradient back.
   void AddTraffic(MappingInstance& instance) {
     boundary_bytes_.assign(partition_.stages.size(), 0);
-    const bool gradients_follow = GradientsFollowTensors(request_.graph, *problem().workload);
+    const bool gradients_follow = GradientsFollowTensors(request_.graph, problem().workload);
     std::map<std::pair<int32_t, int32_t>, StageTraffic> between;
     for (const Tensor& tensor : request_.graph.tensors) {
       const int32_t producer = stage_of_[tensor.producer.index()];

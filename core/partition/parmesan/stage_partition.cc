@@ -33,7 +33,7 @@ BlockInstance ClusteredBlocks(const UniformLinksProblem& flat, const BlockInstan
                     ClusterBlocks(blocks, options, limits, allowed));
 }
 
-bool IsRestricted(const PlanningProblem& problem) { return !problem.pinned.empty() || !problem.forbidden.empty(); }
+bool IsRestricted(const ResolvedProblem& problem) { return !problem.pinned.empty() || !problem.forbidden.empty(); }
 
 // By end: where the longest run of groups begins that may share a device.
 std::vector<std::size_t> FirstStarts(const std::vector<DeviceSet>& allowed) {
@@ -62,7 +62,7 @@ std::vector<int32_t> BlocksThatHold(const BlockInstance& blocks, const BlockInst
 }
 
 // Stages that are asked for may hold nothing but operators that cost nothing.
-MergeRule MergeRuleOf(const PlanningProblem& problem) {
+MergeRule MergeRuleOf(const ResolvedProblem& problem) {
   return problem.num_stages.has_value() ? MergeRule::kNever : MergeRule::kExact;
 }
 
@@ -73,7 +73,7 @@ int32_t MostSlots(Overlap overlap) {
   return overlap == Overlap::kOverlapped ? 1 : 2;
 }
 
-StagePartitioner::StagePartitioner(const UniformLinksProblem& flat, const PlanningProblem& problem,
+StagePartitioner::StagePartitioner(const UniformLinksProblem& flat, const ResolvedProblem& problem,
                                    const PartitionOptions& options, const SolveLimits& limits)
     : flat_(flat),
       problem_(problem),
@@ -86,7 +86,7 @@ StagePartitioner::StagePartitioner(const UniformLinksProblem& flat, const Planni
       cluster_of_(BlocksThatHold(blocks_, clusters_, flat.graph.operators.size())),
       first_starts_(IsRestricted(flat.problem) ? FirstStarts(AllowedDevicesOf(flat, clusters_))
                                                : std::vector<std::size_t>()),
-      nets_(NetInstanceOf(flat.graph, flat.cluster, flat.problem, blocks_)) {}
+      nets_(NetInstanceOf({flat.graph, flat.cluster, flat.problem}, blocks_)) {}
 
 std::optional<StagePartition> StagePartitioner::Partition(const StageShape& shape, int64_t exact_work,
                                                           const SolveLimits& limits, TaskArena& arena) const {
@@ -113,8 +113,8 @@ BlockInstance StagePartitioner::LeastStored() const {
 }
 
 int64_t StagePartitioner::TimesStored(std::size_t stages_behind) const {
-  if (*problem_.workload != Workload::kTraining) return 1;
-  if (*problem_.memory_model.kind != MemoryModel::Kind::kComponents) return 1;
+  if (problem_.workload != Workload::kTraining) return 1;
+  if (problem_.memory_model.kind != MemoryModel::Kind::kComponents) return 1;
   const TransferTurns turns = TransferTurns::Of(problem_, /*through_host=*/false);
   FillFromEnd fill(turns);
   for (std::size_t stage = 0; stage < stages_behind; ++stage) fill.Add({1, MostSlots(problem_.overlap)});
@@ -128,7 +128,7 @@ void StagePartitioner::CountStored(std::size_t stages_behind, BlockInstance& ins
 
 // What the number of stages and replicas makes of times and memory.
 void StagePartitioner::CountShape(const StageShape& shape, BlockInstance& instance) const {
-  if (*problem_.workload != Workload::kTraining) return;
+  if (problem_.workload != Workload::kTraining) return;
   for (DevicePool& pool : instance.pools) {
     for (std::size_t block = 0; block < pool.time.size(); ++block) {
       pool.time[block] += AllReduceShare(instance.operators[block], shape.replicas);

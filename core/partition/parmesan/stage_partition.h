@@ -58,7 +58,7 @@ int32_t MostSlots(Overlap overlap);
 class StagePartitioner {
  public:
   // `problem`: what was asked for; resolved. All but `options` outlive the object.
-  StagePartitioner(const UniformLinksProblem& flat, const PlanningProblem& problem, const PartitionOptions& options,
+  StagePartitioner(const UniformLinksProblem& flat, const ResolvedProblem& problem, const PartitionOptions& options,
                    const SolveLimits& limits);
 
   // Operators that are in one stage of any contiguous placement.
@@ -97,7 +97,7 @@ class StagePartitioner {
   StagePartition PartitionOf(const NetState& state, int32_t replicas) const;
 
   const UniformLinksProblem& flat_;
-  const PlanningProblem& problem_;
+  const ResolvedProblem& problem_;
   const PartitionOptions options_;
   const PipelineRule rule_;
   const BlockInstance blocks_;

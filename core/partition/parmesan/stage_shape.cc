@@ -83,7 +83,7 @@ std::vector<int32_t> Divide(RemainingDevices room, const std::vector<std::size_t
 
 // Calls visit(stages, replicas) for all that so many devices and the problem allow, the fewest replicas and stages
 // first.
-void ForEachShape(int32_t devices, const PlanningProblem& problem, int32_t max_stages,
+void ForEachShape(int32_t devices, const ResolvedProblem& problem, int32_t max_stages,
                   const std::function<void(int32_t, int32_t)>& visit) {
   const int32_t max_replicas = problem.replication == Replication::kNone ? 1 : devices;
   for (int32_t replicas = 1; replicas <= max_replicas; ++replicas) {
@@ -128,7 +128,7 @@ int64_t PipelineRule::TimePerMicroBatch(const std::vector<StageTime>& stages, in
   return micro_batches.has_value() ? TimePerMicroBatch(num_stages, largest, replicas) : time;
 }
 
-PipelineRule PipelineRuleOf(const PlanningProblem& problem, const LinkSpeed& speed) {
+PipelineRule PipelineRuleOf(const ResolvedProblem& problem, const LinkSpeed& speed) {
   PipelineRule rule{.micro_batches = problem.micro_batches, .overlap = problem.overlap, .ring = std::nullopt};
   const bool reduces = ReducesGradients(problem) && problem.replication != Replication::kNone;
   if (reduces && speed.bandwidth_bytes_per_second.has_value()) {
@@ -137,7 +137,7 @@ PipelineRule PipelineRuleOf(const PlanningProblem& problem, const LinkSpeed& spe
   return rule;
 }
 
-std::vector<StageShape> ShapesOf(const BlockInstance& instance, const PlanningProblem& problem,
+std::vector<StageShape> ShapesOf(const BlockInstance& instance, const ResolvedProblem& problem,
                                  const std::vector<DeviceLimit>& limits, const PipelineRule& rule, int32_t max_stages) {
   const LeastWork work = LeastWorkOf(instance);
   const std::vector<std::size_t> order = PoolOrder(instance);
@@ -184,7 +184,7 @@ Picoseconds ShapeBound::WithLoad(const PipelineRule& rule, int64_t load) const {
   return std::max(bound, Picoseconds(rule.TimePerMicroBatch(stages, {load, allreduce}, replicas)));
 }
 
-std::vector<ShapeBound> ShapeBounds(const BlockInstance& instance, const PlanningProblem& problem,
+std::vector<ShapeBound> ShapeBounds(const BlockInstance& instance, const ResolvedProblem& problem,
                                     const std::vector<DeviceLimit>& limits, const PipelineRule& rule) {
   const LeastWork work = LeastWorkOf(instance);
   std::vector<ShapeBound> shapes;

@@ -47,14 +47,14 @@ struct PipelineRule {
   int64_t TimePerMicroBatch(int32_t stages, const StageTime& each, int32_t replicas) const;
 };
 
-// `problem` is resolved. Rings run at `speed`.
-PipelineRule PipelineRuleOf(const PlanningProblem& problem, const LinkSpeed& speed);
+// Rings run at `speed`.
+PipelineRule PipelineRuleOf(const ResolvedProblem& problem, const LinkSpeed& speed);
 
 // All shapes that the cluster, the problem and the limits (remaining_devices.h) allow with at most `max_stages` stages,
 // by ascending bound, then with the fewest replicas and stages first. Stages go to the pools on which the graph takes
 // the least time, then to those with more memory; behind all of these shapes are those that put another pool first.
 // `rule`: with the fastest ring there is. O(devices log devices) shapes.
-std::vector<StageShape> ShapesOf(const BlockInstance& instance, const PlanningProblem& problem,
+std::vector<StageShape> ShapesOf(const BlockInstance& instance, const ResolvedProblem& problem,
                                  const std::vector<DeviceLimit>& limits, const PipelineRule& rule, int32_t max_stages);
 
 // What all blocks keep together, wherever they are: memory without workspace and buffers.
@@ -76,7 +76,7 @@ struct ShapeBound {
 
 // Of all numbers of stages and replicas that a placement may have, however its devices are divided: no placement takes
 // less than the least of them. `rule` as in ShapesOf. O(devices log devices).
-std::vector<ShapeBound> ShapeBounds(const BlockInstance& instance, const PlanningProblem& problem,
+std::vector<ShapeBound> ShapeBounds(const BlockInstance& instance, const ResolvedProblem& problem,
                                     const std::vector<DeviceLimit>& limits, const PipelineRule& rule);
 
 // The least of them; 0 where there are none.

@@ -21,7 +21,7 @@ constexpr int kMaxPrograms = 8;
 constexpr std::size_t kMaxOperators = 20'000;
 
 // Less is asked of its placements: neither pins nor numbers of stages.
-PlanningProblem RelaxedPipeline(PlanningProblem problem) {
+ResolvedProblem RelaxedPipeline(ResolvedProblem problem) {
   problem.pinned.clear();
   problem.forbidden.clear();
   problem.num_stages.reset();
@@ -41,7 +41,7 @@ std::vector<DeviceLimit> LimitsOfClasses(const Cluster& cluster, int64_t most) {
 
 }  // namespace
 
-absl::StatusOr<SearchOutcome> SolveWithUniformLinks(const UniformLinksProblem& flat, const PlanningProblem& problem,
+absl::StatusOr<SearchOutcome> SolveWithUniformLinks(const UniformLinksProblem& flat, const ResolvedProblem& problem,
                                                     const SolveLimits& limits, TaskArena& arena) {
   SolverOptions options;
   options.ideal_limit = kMaxIdeals;
@@ -81,7 +81,7 @@ UniformLinksBound FastestShapesBound(const SearchRequest& request, const Pipelin
   if (shapes.empty() || request.graph.operators.size() > kMaxOperators) return {};
   UniformLinksProblem flat = WithUniformLinks(request, ConsumerCharge::kPerStage, AssumedSpeed::kFastest);
   const Cluster whole = WithinLimits(std::move(flat.cluster), request.device_limits);
-  const PlanningProblem problem = RelaxedPipeline(flat.problem);
+  const ResolvedProblem problem = RelaxedPipeline(flat.problem);
   UniformLinksBound found;
   std::set<int32_t> bounded;
   SolveLimits left = limits;

@@ -28,7 +28,7 @@ struct UniformLinksBound {
 
 // What the program over ideals finds and proves on devices that are connected alike. Spends at most limits.work, in its
 // units, and no more than 200,000.
-absl::StatusOr<SearchOutcome> SolveWithUniformLinks(const UniformLinksProblem& flat, const PlanningProblem& problem,
+absl::StatusOr<SearchOutcome> SolveWithUniformLinks(const UniformLinksProblem& flat, const ResolvedProblem& problem,
                                                     const SolveLimits& limits, TaskArena& arena);
 
 // What `outcome` of SolveWithUniformLinks proves where its links are the fastest ones.

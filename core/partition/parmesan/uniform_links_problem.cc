@@ -69,7 +69,7 @@ Cluster FlatCluster(const SearchRequest& request, AssumedSpeed assumed) {
   return cluster;
 }
 
-PlanningProblem FlatPipeline(PlanningProblem problem) {
+ResolvedProblem FlatPipeline(ResolvedProblem problem) {
   problem.replication = Replication::kNone;
   problem.schedule = ScheduleKind::kSteadyState;
   problem.micro_batches.reset();
@@ -98,7 +98,7 @@ LinkSpeed MedianSpeed(const Network& network, std::size_t num_devices) {
 UniformLinksProblem WithUniformLinks(const SearchRequest& request, ConsumerCharge charge, AssumedSpeed assumed) {
   OperatorGraph graph = FlatGraph(request, charge);
   Cluster cluster = FlatCluster(request, assumed);
-  CostTable costs(graph, cluster, *request.problem.workload);
+  CostTable costs(graph, cluster, request.problem.workload);
   return {std::move(graph), std::move(cluster), FlatPipeline(request.problem), std::move(costs)};
 }
 

@@ -35,7 +35,7 @@ struct UniformLinksProblem {
   // The devices of the cluster, connected by a uniform interconnect.
   Cluster cluster;
   // Without replication, schedule and micro-batches.
-  PlanningProblem problem;
+  ResolvedProblem problem;
   CostTable costs;
 };
 

@@ -8,7 +8,7 @@
 
 #include "core/base/index.h"
 #include "core/cost/chain/chain_sums.h"
-#include "core/partition/periodic/device_need.h"
+#include "core/partition/periodic/least_device_use.h"
 #include "core/partition/periodic/stage_costs.h"
 #include "core/schedule/delay.h"
 #include "core/schedule/least_period.h"
@@ -64,7 +64,7 @@ class Relaxation {
 
   // Every run that ends before layer `end` and fits a device.
   void AddRuns(int32_t end) {
-    DeviceNeed need;
+    LeastDeviceUse need;
     if (end < sums_.num_layers()) need.AddBuffer(chain_.cuts[Index(end) - 1].buffer_bytes);
     for (int32_t first = end - 1; first >= 0; --first) {
       need.AddStage(sums_, first, first, batches_[Index(first)]);

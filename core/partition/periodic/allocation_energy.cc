@@ -45,7 +45,7 @@ double AllocationEnergy::Of(const ChainAllocation& allocation, Picoseconds perio
 }
 
 void AllocationEnergy::Clear() {
-  std::fill(needs_.begin(), needs_.end(), DeviceNeed{});
+  std::fill(needs_.begin(), needs_.end(), LeastDeviceUse{});
   for (const std::size_t link : used_links_) link_loads_[link] = Picoseconds(0);
   used_links_.clear();
 }
@@ -66,7 +66,7 @@ Picoseconds& AllocationEnergy::LinkLoad(int32_t from, int32_t to) {
 
 double AllocationEnergy::DeviceExcess(Picoseconds period) const {
   double excess = 0;
-  for (const DeviceNeed& need : needs_) {
+  for (const LeastDeviceUse& need : needs_) {
     excess += Excess(need.load().count(), period.count());
     if (devices_.memory_bytes.has_value()) excess += Excess(need.bytes(), *devices_.memory_bytes);
   }

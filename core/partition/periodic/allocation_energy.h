@@ -15,7 +15,7 @@
 #include "core/base/units.h"
 #include "core/cost/chain/chain_sums.h"
 #include "core/model/chain.h"
-#include "core/partition/periodic/device_need.h"
+#include "core/partition/periodic/least_device_use.h"
 
 namespace planwright {
 
@@ -37,7 +37,7 @@ class AllocationEnergy {
   const Chain& chain_;
   const ChainSums& sums_;
   const ChainDevices& devices_;
-  std::vector<DeviceNeed> needs_;
+  std::vector<LeastDeviceUse> needs_;
   // By pair of devices.
   std::vector<Picoseconds> link_loads_;
   std::vector<std::size_t> used_links_;

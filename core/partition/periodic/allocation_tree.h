@@ -20,7 +20,7 @@
 #include "core/cost/chain/chain_sums.h"
 #include "core/model/chain.h"
 #include "core/partition/periodic/allocation_annealer.h"
-#include "core/partition/periodic/device_need.h"
+#include "core/partition/periodic/least_device_use.h"
 #include "core/schedule/delay.h"
 #include "core/schedule/pattern_search.h"
 
@@ -51,7 +51,7 @@ class AllocationTree {
  private:
   // Of a device that holds some of the layers.
   struct Load {
-    DeviceNeed need;
+    LeastDeviceUse need;
     // Static bytes, buffers and what is stored on average.
     double average_bytes = 0;
   };

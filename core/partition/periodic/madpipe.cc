@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/base/index.h"
-#include "core/partition/periodic/special_device.h"
+#include "core/partition/periodic/shared_device_stages.h"
 #include "core/partition/periodic/stage_costs.h"
 #include "core/schedule/delay.h"
 #include "core/schedule/least_period.h"

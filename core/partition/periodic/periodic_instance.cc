@@ -15,7 +15,7 @@
 #include "core/base/quantity_text.h"
 #include "core/base/strings.h"
 #include "core/cost/chain/chain_costs.h"
-#include "core/cost/terms/cluster_part.h"
+#include "core/cost/terms/sub_cluster.h"
 #include "core/graph/operator_unions.h"
 #include "core/model/colocation.h"
 #include "core/partition/periodic/memory_shortage.h"
@@ -63,9 +63,9 @@ void RaiseBounds(const BlockInstance& blocks, int32_t num_devices, PeriodicInsta
 }
 
 // Whether the memory of a stage is that of its layers added up: the state of parameters is rounded once for each.
-bool MemoryAddsUp(const MemoryModel& memory) {
+bool MemoryAddsUp(const ResolvedMemory& memory) {
   if (memory.kind == MemoryModel::Kind::kDeclared) return true;
-  const double optimizer = *memory.optimizer_bytes_per_parameter_byte;
+  const double optimizer = memory.optimizer_bytes_per_parameter_byte;
   return optimizer == std::floor(optimizer);
 }
 
@@ -78,7 +78,7 @@ std::vector<int64_t> OperatorTimes(const SearchRequest& request, DeviceClassId d
 }
 
 // Whether a tensor fixes the order of each layer and the next one: then nothing can change places.
-bool IsPath(const OperatorGraph& graph, const PlanningProblem& problem, const OperatorGroups& layers) {
+bool IsPath(const OperatorGraph& graph, const ResolvedProblem& problem, const OperatorGroups& layers) {
   std::vector<int32_t> layer_of(graph.operators.size(), -1);
   for (std::size_t layer = 0; layer < layers.size(); ++layer) {
     for (const OperatorId op : layers[layer]) layer_of[op.index()] = static_cast<int32_t>(layer);
@@ -114,11 +114,11 @@ absl::Status LeftOver(const OperatorGraph& graph, const PeriodicInstance& instan
 absl::StatusOr<PeriodicInstance> BuildPeriodicInstance(const SearchRequest& request) {
   const OperatorGraph& graph = request.graph;
   const Cluster& cluster = request.cluster;
-  const PlanningProblem& problem = request.problem;
+  const ResolvedProblem& problem = request.problem;
   PeriodicInstance instance;
   instance.device_ids = Accelerators(cluster);
   if (instance.device_ids.empty()) return NoAccelerators();
-  const ClusterPart part(cluster, instance.device_ids);
+  const SubCluster part(cluster, instance.device_ids);
   // What must stay together; the pools are those of the accelerators.
   const BlockInstance blocks = BuildBlockInstance({graph, part.cluster(), problem, request.costs}, MergeRule::kNever);
   const std::optional<Infeasibility> shortages = FindShortages(graph, part.cluster(), blocks);

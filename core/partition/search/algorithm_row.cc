@@ -74,11 +74,11 @@ std::vector<Modes> PipelineModes(std::string_view description) {
           StepModes(NetworkInterconnects(), replications, description)};
 }
 
-HeededSettings HeedsEverySetting(const PlanningProblem& /*problem*/) {
+HeededSettings HeedsEverySetting(const ResolvedProblem& /*problem*/) {
   return {.pins_and_bans = true, .stages_and_replicas = true, .activations_by_place = true, .device_limits = true};
 }
 
-HeededSettings HeedsPinsWithoutPipeline(const PlanningProblem& problem) {
+HeededSettings HeedsPinsWithoutPipeline(const ResolvedProblem& problem) {
   const bool shares_devices = problem.split == Split::kNonContiguous && problem.schedule != ScheduleKind::kPeriodic &&
                               problem.replication == Replication::kNone;
   return {.pins_and_bans = problem.objective == Objective::kMinLatency || shares_devices};

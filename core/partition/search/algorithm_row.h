@@ -58,10 +58,10 @@ struct HeededSettings {
 };
 
 // A search written for every setting.
-HeededSettings HeedsEverySetting(const PlanningProblem& problem);
+HeededSettings HeedsEverySetting(const ResolvedProblem& problem);
 // A search that heeds pins and bans where no pipeline is in the way: for latency, and where devices may hold several
 // stages without replicas.
-HeededSettings HeedsPinsWithoutPipeline(const PlanningProblem& problem);
+HeededSettings HeedsPinsWithoutPipeline(const ResolvedProblem& problem);
 
 struct AlgorithmRow {
   Algorithm algorithm = Algorithm::kAuto;
@@ -75,7 +75,7 @@ struct AlgorithmRow {
   // What AUTO takes it for, and what it plans only where it is asked for by name.
   std::vector<Modes> modes;
   std::vector<Modes> modes_by_name = {};
-  HeededSettings (*heeds)(const PlanningProblem& problem) = HeedsPinsWithoutPipeline;
+  HeededSettings (*heeds)(const ResolvedProblem& problem) = HeedsPinsWithoutPipeline;
   // One of the simple ways that plans are compared with.
   bool is_baseline = false;
 };

@@ -71,7 +71,7 @@ class Assembler {
   }
 
   void AddNets(const std::vector<int32_t>& block_of, BlockInstance& instance) const {
-    instance.gradients_follow = GradientsFollowTensors(input_.graph, *input_.problem.workload);
+    instance.gradients_follow = GradientsFollowTensors(input_.graph, input_.problem.workload);
     const bool counts_readers = !RulesOf(input_.cluster.interconnect).pay_once;
     const MemoryForm form(input_.problem);
     const bool directed = input_.problem.overlap == Overlap::kFullDuplex;

@@ -97,7 +97,7 @@ void AddCutNet(const BlockInstance& instance, const Net& net, bool holds_produce
 // not bind, or none, for methods that look at blocks one by one.
 enum class MergeRule { kExact, kIgnoreMemory, kNever };
 
-// REQUIRES: graph, cluster and problem are valid, resolved and supported. O((operators + tensor ends) log + classes).
+// REQUIRES: graph, cluster and problem are valid and supported. O((operators + tensor ends) log + classes).
 BlockInstance BuildBlockInstance(const PlanningInput& input, MergeRule merge_rule);
 
 // The same for blocks that are given, whose order does not matter: `block_of` has a label 0, 1, ... or kDropped

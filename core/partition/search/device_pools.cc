@@ -51,7 +51,7 @@ void AddTimes(const CostTable& costs, const UnitOperators& units, bool has_phase
   }
 }
 
-UnitMemory MemoryOf(const OperatorGraph& graph, const PlanningProblem& problem, const UnitOperators& units) {
+UnitMemory MemoryOf(const OperatorGraph& graph, const ResolvedProblem& problem, const UnitOperators& units) {
   const MemoryForm form(problem);
   UnitMemory memory{.linear = {},
                     .parameters = {},

@@ -53,8 +53,7 @@ struct UnitMemory {
   int64_t reserved = 0;
 };
 
-// REQUIRES: `problem` is resolved.
-UnitMemory MemoryOf(const OperatorGraph& graph, const PlanningProblem& problem, const UnitOperators& units);
+UnitMemory MemoryOf(const OperatorGraph& graph, const ResolvedProblem& problem, const UnitOperators& units);
 
 // Running sums of UnitMemory over a set of units, and the memory that they make.
 struct MemorySums {

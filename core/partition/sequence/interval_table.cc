@@ -28,7 +28,7 @@ void IntervalTable::Exchange::operator+=(const Exchange& other) {
 IntervalTable::IntervalTable(const SearchRequest& request, UnitOrder units)
     : request_(request),
       units_(std::move(units)),
-      gradients_follow_(GradientsFollowTensors(request.graph, *request.problem.workload)),
+      gradients_follow_(GradientsFollowTensors(request.graph, request.problem.workload)),
       has_one_speed_(request.costs.network().num_link_classes() == 1),
       cpus_pay_(RulesOf(request.cluster.interconnect).cpus_pay),
       form_(request.problem),

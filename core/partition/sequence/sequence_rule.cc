@@ -6,8 +6,8 @@
 namespace planwright {
 namespace {
 
-bool StoresActivations(const PlanningProblem& problem) {
-  return *problem.workload == Workload::kTraining && *problem.memory_model.kind == MemoryModel::Kind::kComponents;
+bool StoresActivations(const ResolvedProblem& problem) {
+  return problem.workload == Workload::kTraining && problem.memory_model.kind == MemoryModel::Kind::kComponents;
 }
 
 int64_t ScaledUp(Picoseconds time, double factor) {
@@ -17,7 +17,7 @@ int64_t ScaledUp(Picoseconds time, double factor) {
 
 }  // namespace
 
-SequenceRule::SequenceRule(const PlanningProblem& problem, bool through_host, double forward_share)
+SequenceRule::SequenceRule(const ResolvedProblem& problem, bool through_host, double forward_share)
     : problem_(problem),
       turns_(TransferTurns::Of(problem, through_host)),
       forward_share_(problem.schedule == ScheduleKind::kGpipe ? forward_share : 0),

@@ -20,12 +20,12 @@ struct PipelineFill {
   int64_t counted = 0;
 };
 
-// Immutable; any thread. `problem` outlives it and is resolved.
+// Immutable; any thread. `problem` outlives it.
 class SequenceRule {
  public:
   // `forward_share`, GPIPE only: the sum of the greatest forward and the greatest backward load is looked for where the
   // first is this part of it. 0: both passes of a stage are added. `through_host`: transfers lead through host memory.
-  SequenceRule(const PlanningProblem& problem, bool through_host, double forward_share);
+  SequenceRule(const ResolvedProblem& problem, bool through_host, double forward_share);
 
   // Whether the filling counts, for memory or for the time of a step.
   bool counts_fill() const { return counts_fill_; }
@@ -44,7 +44,7 @@ class SequenceRule {
   int64_t Estimate(int64_t value, int64_t held, int32_t common) const;
 
  private:
-  const PlanningProblem& problem_;
+  const ResolvedProblem& problem_;
   const TransferTurns turns_;
   const double forward_share_;
   const bool counts_fill_;

@@ -6,7 +6,7 @@
 
 #include "core/base/index.h"
 #include "core/graph/topological_order.h"
-#include "core/partition/search/coarse_order.h"
+#include "core/partition/search/block_runs.h"
 
 namespace planwright {
 namespace {
@@ -85,7 +85,7 @@ std::optional<UnitOrder> UnitOrders::Layers() const {
   const bool has_layers =
       std::ranges::any_of(request_.graph.operators, [](const Operator& op) { return !op.layer.empty(); });
   if (!has_layers || request_.problem.granularity == Granularity::kLayer) return std::nullopt;
-  PlanningProblem problem = request_.problem;
+  ResolvedProblem problem = request_.problem;
   problem.granularity = Granularity::kLayer;
   BlockInstance layers =
       BuildBlockInstance({request_.graph, request_.cluster, problem, request_.costs}, MergeRule::kNever);

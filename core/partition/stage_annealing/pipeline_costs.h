@@ -45,7 +45,7 @@ struct PipelineCosts {
 class PipelineCosting {
  public:
   // `memory_varies`: that of a stage depends on its place.
-  PipelineCosting(const PlanningProblem& problem, const TransferTurns& turns, bool memory_varies)
+  PipelineCosting(const ResolvedProblem& problem, const TransferTurns& turns, bool memory_varies)
       : problem_(problem), turns_(turns), memory_varies_(memory_varies) {}
 
   // REQUIRES: at least one stage. O(stages).
@@ -56,7 +56,7 @@ class PipelineCosting {
   PhaseLoads LoadsOf(const PipelineStageCosts& stage) const;
   void AddMemory(std::span<const PipelineStageCosts* const> stages, PipelineCosts& costs) const;
 
-  const PlanningProblem& problem_;
+  const ResolvedProblem& problem_;
   const TransferTurns turns_;
   const bool memory_varies_;
   // Of the pipeline that is being costed, where micro-batches are counted.

@@ -410,7 +410,7 @@ void PipelineState::AddLoads(int32_t slot, const MicroBatchWork& work, PipelineS
     replica_works_.assign(num_partners_ == 0 ? 1 : own.devices.size(), work);
   }
   for (std::size_t i = 0; i < num_partners_; ++i) ChargePartner(own, partners_[i], replica_works_);
-  const PlanningProblem& problem = tables_.problem();
+  const ResolvedProblem& problem = tables_.problem();
   for (const MicroBatchWork& replica : replica_works_) {
     const PhaseLoads loads = LoadsOf(replica, problem.schedule, problem.overlap);
     costs.undivided.main = std::max(costs.undivided.main, loads.main);

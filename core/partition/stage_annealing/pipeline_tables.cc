@@ -39,7 +39,7 @@ PipelineTables::PipelineTables(const SearchRequest& request)
       problem_(request.problem),
       network_(request.costs.network()),
       pays_once_(RulesOf(request.cluster.interconnect).pay_once),
-      gradients_follow_(GradientsFollowTensors(request.graph, *request.problem.workload)),
+      gradients_follow_(GradientsFollowTensors(request.graph, request.problem.workload)),
       memory_form_(request.problem) {
   AddBlocks(request);
   AddNets(request);

@@ -61,7 +61,7 @@ class PipelineTables {
   // The request outlives it. O(that of BuildBlockInstance + the memory).
   explicit PipelineTables(const SearchRequest& request);
 
-  const PlanningProblem& problem() const { return problem_; }
+  const ResolvedProblem& problem() const { return problem_; }
   const Network& network() const { return network_; }
   int32_t num_blocks() const { return static_cast<int32_t>(operators_.size()); }
   int32_t num_devices() const { return static_cast<int32_t>(class_of_.size()); }
@@ -128,7 +128,7 @@ class PipelineTables {
   void AddDevices(const SearchRequest& request);
 
   const OperatorGraph& graph_;
-  const PlanningProblem& problem_;
+  const ResolvedProblem& problem_;
   const Network& network_;
   const bool pays_once_;
   const bool gradients_follow_;

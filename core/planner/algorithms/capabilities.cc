@@ -94,7 +94,7 @@ std::vector<Algorithm> WithAuto(std::vector<Algorithm> algorithms) {
 }
 
 // What keeps the problem, whatever the algorithm, from being one of `modes`.
-std::vector<Miss> MissesOf(const Modes& modes, std::string_view interconnect, const PlanningProblem& problem) {
+std::vector<Miss> MissesOf(const Modes& modes, std::string_view interconnect, const ProblemSettings& problem) {
   std::vector<Miss> misses;
   CheckSetting(problem.objective, modes.objectives, "problem.objective", misses);
   CheckSetting(interconnect, modes.interconnects, "cluster.interconnect", misses);
@@ -111,7 +111,7 @@ std::vector<Miss> MissesOf(const Modes& modes, std::string_view interconnect, co
 }
 
 // What rules out `row`; empty: it plans the problem.
-std::vector<Miss> MissesOf(const Capability& row, std::string_view interconnect, const PlanningProblem& problem,
+std::vector<Miss> MissesOf(const Capability& row, std::string_view interconnect, const ProblemSettings& problem,
                            const SolverOptions& options) {
   std::vector<Miss> misses = MissesOf(row.modes, interconnect, problem);
   CheckSetting(options.algorithm, WithAuto(row.algorithms), "options.algorithm", misses);
@@ -157,7 +157,7 @@ void AddAlternatives(const std::vector<std::vector<Miss>>& misses_of_rows, Miss&
 
 // What rules out the row that comes closest.
 std::vector<Violation> FewestMisses(const std::vector<Capability>& table, const Cluster& cluster,
-                                    const PlanningProblem& problem, const SolverOptions& options) {
+                                    const ProblemSettings& problem, const SolverOptions& options) {
   const std::string interconnect = InterconnectName(cluster.interconnect);
   std::vector<std::vector<Miss>> misses_of_rows;
   misses_of_rows.reserve(table.size());
@@ -177,7 +177,7 @@ void RefuseIf(bool refused, const char* path, std::string_view value, std::strin
 }
 
 // Settings that nothing heeds yet: each must keep its default.
-void CheckUnknown(const PlanningProblem& problem, Violations& violations) {
+void CheckUnknown(const ProblemSettings& problem, Violations& violations) {
   RefuseIf(problem.require_contiguous_backward, "problem.require_contiguous_backward", "true", "false", violations);
   if (problem.allreduce.charge == AllReduce::Charge::kPerRound) return;
   const auto refuse_charge = [&](bool refused, const char* with) {
@@ -189,7 +189,7 @@ void CheckUnknown(const PlanningProblem& problem, Violations& violations) {
 }
 
 // Settings that only some modes heed.
-void CheckFit(const OperatorGraph& graph, const PlanningProblem& problem, const PlanningProblem& resolved,
+void CheckFit(const OperatorGraph& graph, const PlanningProblem& problem, const ResolvedProblem& resolved,
               Violations& violations) {
   const bool latency = problem.objective == Objective::kMinLatency;
   const bool pipeline = !latency && problem.split == Split::kContiguous;
@@ -226,8 +226,8 @@ std::vector<DeviceClassId> AcceleratorClasses(const Cluster& cluster, const Devi
   return classes;
 }
 
-// Patterns are for a chain of stages on equal devices. `problem` is resolved.
-void CheckPeriodicFit(const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem,
+// Patterns are for a chain of stages on equal devices.
+void CheckPeriodicFit(const OperatorGraph& graph, const Cluster& cluster, const ResolvedProblem& problem,
                       Violations& violations) {
   if (problem.schedule != ScheduleKind::kPeriodic) return;
   const std::vector<DeviceClassId> classes = AcceleratorClasses(cluster, problem.devices_to_use);
@@ -241,7 +241,7 @@ void CheckPeriodicFit(const OperatorGraph& graph, const Cluster& cluster, const 
 }
 
 // `problem` has a schedule. `instead` is what else would do, with a comma before it, or empty.
-void RefuseComponents(const PlanningProblem& problem, const PlanningProblem& resolved, const char* instead,
+void RefuseComponents(const PlanningProblem& problem, const ResolvedProblem& resolved, const char* instead,
                       Violations& violations) {
   if (resolved.memory_model.kind != MemoryModel::Kind::kComponents) return;
   if (problem.memory_model.kind.has_value()) {
@@ -266,7 +266,7 @@ struct Extra {
 
 std::string TextOf(const auto& number) { return absl::StrCat(number.value_or(0)); }
 
-std::vector<Extra> ExtrasOf(const AlgorithmRow& row, const PlanningProblem& problem) {
+std::vector<Extra> ExtrasOf(const AlgorithmRow& row, const ResolvedProblem& problem) {
   const HeededSettings heeded = row.heeds(problem);
   // The planner repairs the placement, whatever the search.
   const bool goes_on =
@@ -281,30 +281,30 @@ std::vector<Extra> ExtrasOf(const AlgorithmRow& row, const PlanningProblem& prob
 }
 
 // Whether the activations that a stage keeps depend on its place: a pipeline that starts to drain before it is full
-// keeps more of them in its first stages than in its last ones. Here and below the problem is resolved.
-bool KeepsActivationsByStage(const PlanningProblem& problem) {
+// keeps more of them in its first stages than in its last ones.
+bool KeepsActivationsByStage(const ResolvedProblem& problem) {
   return DrainsEarly(problem.schedule) && problem.memory_model.kind == MemoryModel::Kind::kComponents;
 }
 
 // Whether what `algorithm` makes fits in memory by what a stage keeps in its place.
-bool CountsActivations(Algorithm algorithm, const PlanningProblem& problem) {
+bool CountsActivations(Algorithm algorithm, const ResolvedProblem& problem) {
   return RowOf(algorithm).heeds(problem).activations_by_place || !KeepsActivationsByStage(problem);
 }
 
 // Whether a limit on the number of devices can be divided among the device classes (device_choices.h), which presumes
 // that the devices of one class differ in nothing but their memory and their places in a hierarchy.
-bool CanDivideDevices(const Cluster& cluster, const PlanningProblem& problem) {
+bool CanDivideDevices(const Cluster& cluster, const ResolvedProblem& problem) {
   const bool is_alike = std::holds_alternative<HostStagedInterconnect>(cluster.interconnect) ||
                         std::holds_alternative<UniformInterconnect>(cluster.interconnect) ||
                         std::holds_alternative<HierarchyInterconnect>(cluster.interconnect);
   return is_alike && problem.pinned.empty() && problem.forbidden.empty();
 }
 
-bool LimitsDevices(const PlanningProblem& problem) {
+bool LimitsDevices(const ResolvedProblem& problem) {
   return problem.objective == Objective::kMinDevices || problem.devices_to_use.max_devices.has_value();
 }
 
-bool HeedsAll(Algorithm algorithm, const Cluster& cluster, const PlanningProblem& problem) {
+bool HeedsAll(Algorithm algorithm, const Cluster& cluster, const ResolvedProblem& problem) {
   const AlgorithmRow& row = RowOf(algorithm);
   return CountsActivations(algorithm, problem) &&
          (row.heeds(problem).device_limits || !LimitsDevices(problem) || CanDivideDevices(cluster, problem)) &&
@@ -313,7 +313,7 @@ bool HeedsAll(Algorithm algorithm, const Cluster& cluster, const PlanningProblem
 }
 
 // What AUTO may take for the problem, whether it heeds all settings or not, in turn.
-std::vector<Algorithm> Candidates(const Cluster& cluster, const PlanningProblem& problem) {
+std::vector<Algorithm> Candidates(const Cluster& cluster, const ResolvedProblem& problem) {
   const std::string interconnect = InterconnectName(cluster.interconnect);
   const auto is_planned = [&](const Modes& modes) { return MissesOf(modes, interconnect, problem).empty(); };
   std::vector<Algorithm> candidates;
@@ -325,7 +325,7 @@ std::vector<Algorithm> Candidates(const Cluster& cluster, const PlanningProblem&
 
 // What the request names, or what decides whether AUTO heeds its settings: the first candidate that heeds all, else the
 // first; not enumeration, which takes small problems only. nullopt: no row plans the problem.
-std::optional<Algorithm> AlgorithmFor(const Cluster& cluster, const PlanningProblem& problem,
+std::optional<Algorithm> AlgorithmFor(const Cluster& cluster, const ResolvedProblem& problem,
                                       const SolverOptions& options) {
   if (options.algorithm != Algorithm::kAuto) return options.algorithm;
   std::vector<Algorithm> candidates = Candidates(cluster, problem);
@@ -337,14 +337,14 @@ std::optional<Algorithm> AlgorithmFor(const Cluster& cluster, const PlanningProb
 }
 
 // Whether leaving the choice of the algorithm to the planner would do.
-bool CanAskForAuto(const Cluster& cluster, const PlanningProblem& problem, const SolverOptions& options) {
+bool CanAskForAuto(const Cluster& cluster, const ResolvedProblem& problem, const SolverOptions& options) {
   if (options.algorithm == Algorithm::kAuto) return false;
   const std::optional<Algorithm> algorithm = AlgorithmFor(cluster, problem, SolverOptions());
   return algorithm.has_value() && HeedsAll(*algorithm, cluster, problem);
 }
 
 // Settings that the search to be run does not heed must keep their defaults.
-void CheckHeeded(const Cluster& cluster, const PlanningProblem& given, const PlanningProblem& problem,
+void CheckHeeded(const Cluster& cluster, const PlanningProblem& given, const ResolvedProblem& problem,
                  const SolverOptions& options, Violations& violations) {
   const std::optional<Algorithm> algorithm = AlgorithmFor(cluster, problem, options);
   if (!algorithm.has_value()) return;
@@ -365,7 +365,7 @@ void CheckHeeded(const Cluster& cluster, const PlanningProblem& given, const Pla
 }
 
 // Limits on the number of devices need a search that heeds them itself, or devices that are alike.
-void CheckDeviceCounts(const Cluster& cluster, const PlanningProblem& problem, const SolverOptions& options,
+void CheckDeviceCounts(const Cluster& cluster, const ResolvedProblem& problem, const SolverOptions& options,
                        Violations& violations) {
   const std::optional<Algorithm> algorithm = AlgorithmFor(cluster, problem, options);
   if (!algorithm.has_value() || RowOf(*algorithm).heeds(problem).device_limits) return;
@@ -390,9 +390,9 @@ void CheckDeviceCounts(const Cluster& cluster, const PlanningProblem& problem, c
 
 // GPIPE holds the activations of all micro-batches, which have no number in the limit of many.
 void CheckActivations(const std::vector<Capability>& table, const Cluster& cluster, const PlanningProblem& problem,
-                      const PlanningProblem& resolved, Violations& violations) {
+                      const ResolvedProblem& resolved, Violations& violations) {
   if (problem.schedule != ScheduleKind::kGpipe || problem.micro_batches.has_value()) return;
-  PlanningProblem counted = problem;
+  ProblemSettings counted = problem;
   counted.micro_batches = 1;
   const std::string interconnect = InterconnectName(cluster.interconnect);
   const bool can_count = std::ranges::any_of(
@@ -401,8 +401,8 @@ void CheckActivations(const std::vector<Capability>& table, const Cluster& clust
 }
 
 // Only patterns know how many micro-batches pay for the forward pass that runs again.
-void CheckRecomputation(const PlanningProblem& problem, Violations& violations) {
-  const MemoryModel& memory = problem.memory_model;
+void CheckRecomputation(const ResolvedProblem& problem, Violations& violations) {
+  const ResolvedMemory& memory = problem.memory_model;
   if (memory.recomputation == MemoryModel::Recomputation::kNone) return;
   const auto refuse_if = [&](bool refused, std::string_view value, std::string_view supported) {
     RefuseIf(refused, "problem.memory_model.recomputation", value, supported, violations);
@@ -415,7 +415,7 @@ void CheckRecomputation(const PlanningProblem& problem, Violations& violations) 
 
 // Everything that is refused whatever the settings of CheckDefaults are.
 void CheckRows(const std::vector<Capability>& table, const OperatorGraph& graph, const Cluster& cluster,
-               const PlanningProblem& problem, const PlanningProblem& resolved, const SolverOptions& options,
+               const PlanningProblem& problem, const ResolvedProblem& resolved, const SolverOptions& options,
                Violations& violations) {
   for (Violation& miss : FewestMisses(table, cluster, problem, options)) {
     violations.Add(std::move(miss.path), std::move(miss.rule));
@@ -431,7 +431,7 @@ void CheckRows(const std::vector<Capability>& table, const OperatorGraph& graph,
 
 std::span<const Capability> Capabilities() { return Table(); }
 
-std::vector<Algorithm> AlgorithmsInTurn(const Cluster& cluster, const PlanningProblem& problem,
+std::vector<Algorithm> AlgorithmsInTurn(const Cluster& cluster, const ResolvedProblem& problem,
                                         const SolverOptions& options) {
   if (options.algorithm != Algorithm::kAuto) return {options.algorithm};
   std::vector<Algorithm> algorithms = Candidates(cluster, problem);
@@ -441,7 +441,7 @@ std::vector<Algorithm> AlgorithmsInTurn(const Cluster& cluster, const PlanningPr
 
 void CheckSupported(const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem,
                     const SolverOptions& options, Violations& violations) {
-  const PlanningProblem resolved = ResolveProblem(graph, problem);
+  const ResolvedProblem resolved = ResolveProblem(graph, problem);
   CheckRows(Table(), graph, cluster, problem, resolved, options, violations);
   CheckHeeded(cluster, problem, resolved, options, violations);
   if (options.algorithm == Algorithm::kScotch && !HasScotch()) {

@@ -29,7 +29,7 @@ std::span<const Capability> Capabilities();
 // Adds a violation, with "problem.", "options." or "cluster.interconnect" paths, for every setting that this version
 // does not support, "CHIMERA is not supported by this version; supported: unspecified, GPIPE, ...", and for every one
 // that does not go with others: "NON_CONTIGUOUS does not go with problem.schedule GPIPE in this version; supported with
-// it: CONTIGUOUS". `problem` need not be resolved; graph and cluster are valid.
+// it: CONTIGUOUS". Graph and cluster are valid.
 void CheckSupported(const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem,
                     const SolverOptions& options, Violations& violations);
 
@@ -40,8 +40,8 @@ void CheckJudged(const OperatorGraph& graph, const Cluster& cluster, const Plann
 
 // What runs, one after the other: options.algorithm, or what AUTO stands for: every algorithm that it takes for the
 // problem and that heeds all of its settings, in the order of Algorithms().
-// REQUIRES: `problem` is resolved, and CheckSupported found nothing.
-std::vector<Algorithm> AlgorithmsInTurn(const Cluster& cluster, const PlanningProblem& problem,
+// REQUIRES: CheckSupported found nothing.
+std::vector<Algorithm> AlgorithmsInTurn(const Cluster& cluster, const ResolvedProblem& problem,
                                         const SolverOptions& options);
 
 }  // namespace planwright

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "core/base/infeasibility.h"
+#include "core/base/remaining_time.h"
 #include "core/base/status_macros.h"
-#include "core/base/time_share.h"
 #include "core/model/device_selection.h"
 #include "core/partition/search/search_record.h"
 #include "core/planner/devices/device_choices.h"
@@ -43,7 +43,7 @@ class BestOfChoices {
   void Search(const std::vector<DeviceId>& devices, std::size_t choices_left) {
     std::stop_source stop;
     const std::stop_callback forward(limits_.stop, [&stop] { stop.request_stop(); });
-    SolveLimits limits = ShareOfTime(limits_, choices_left);
+    SolveLimits limits = ShareOfRemainingTime(limits_, choices_left);
     limits.stop = stop.get_token();
     Bound bound;
     SearchCallbacks listening = callbacks_;
@@ -125,7 +125,7 @@ class BestOfChoices {
 absl::StatusOr<SearchOutcome> SolveOnAllowedDevices(SolveFunction solve, const SearchRequest& request,
                                                     const SolveLimits& limits, TaskArena& arena,
                                                     const SearchCallbacks& callbacks) {
-  const PlanningProblem& problem = request.problem;
+  const ResolvedProblem& problem = request.problem;
   if (problem.devices_to_use.empty() && request.device_limits.empty()) return solve(request, limits, arena, callbacks);
   const std::vector<DeviceId> selected = SelectedDevices(request.cluster, problem.devices_to_use);
   std::vector<DeviceLimit> device_limits = request.device_limits;

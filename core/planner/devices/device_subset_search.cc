@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "core/base/infeasibility.h"
-#include "core/base/time_share.h"
-#include "core/cost/terms/cluster_part.h"
+#include "core/base/remaining_time.h"
+#include "core/cost/terms/sub_cluster.h"
 #include "core/model/device_selection.h"
 #include "core/planner/devices/device_search.h"
 
@@ -21,7 +21,7 @@ namespace {
 // Parts of an irregular part of a hierarchy that are searched for a start.
 constexpr std::size_t kMaxRegularSets = 3;
 
-std::vector<OperatorDevice> ToPart(const ClusterPart& part, const std::vector<OperatorDevice>& pairs) {
+std::vector<OperatorDevice> ToPart(const SubCluster& part, const std::vector<OperatorDevice>& pairs) {
   std::vector<OperatorDevice> kept;
   for (const OperatorDevice& pair : pairs) {
     const std::optional<DeviceId> device = part.ToPart(pair.device);
@@ -31,8 +31,8 @@ std::vector<OperatorDevice> ToPart(const ClusterPart& part, const std::vector<Op
 }
 
 // The problem as one who knows only the part would pose it.
-PlanningProblem ToPart(const ClusterPart& part, const PlanningProblem& whole) {
-  PlanningProblem problem = whole;
+ResolvedProblem ToPart(const SubCluster& part, const ResolvedProblem& whole) {
+  ResolvedProblem problem = whole;
   if (problem.objective == Objective::kMinDevices) problem.objective = Objective::kMaxThroughput;
   problem.target_period.reset();
   problem.devices_to_use = {};
@@ -42,7 +42,7 @@ PlanningProblem ToPart(const ClusterPart& part, const PlanningProblem& whole) {
   return problem;
 }
 
-std::vector<SearchStart> ToPart(const ClusterPart& part, const std::vector<SearchStart>& starts) {
+std::vector<SearchStart> ToPart(const SubCluster& part, const std::vector<SearchStart>& starts) {
   std::vector<SearchStart> kept;
   for (const SearchStart& start : starts) {
     std::optional<Placement> placement = part.ToPart(start.placement);
@@ -51,7 +51,7 @@ std::vector<SearchStart> ToPart(const ClusterPart& part, const std::vector<Searc
   return kept;
 }
 
-std::vector<DeviceLimit> ToPart(const ClusterPart& part, const std::vector<DeviceLimit>& limits) {
+std::vector<DeviceLimit> ToPart(const SubCluster& part, const std::vector<DeviceLimit>& limits) {
   std::vector<DeviceLimit> kept;
   for (const DeviceLimit& limit : limits) {
     DeviceLimit& in_part = kept.emplace_back();
@@ -64,7 +64,7 @@ std::vector<DeviceLimit> ToPart(const ClusterPart& part, const std::vector<Devic
   return kept;
 }
 
-SearchOutcome ToWhole(const ClusterPart& part, SearchOutcome outcome) {
+SearchOutcome ToWhole(const SubCluster& part, SearchOutcome outcome) {
   outcome.placement = part.ToWhole(std::move(outcome.placement));
   return outcome;
 }
@@ -154,11 +154,11 @@ std::size_t NumLevels(const Cluster& cluster) {
 }
 
 // The search on `part`, named back.
-absl::StatusOr<SearchOutcome> SolveIn(const ClusterPart& part, SolveFunction solve, const SearchRequest& request,
+absl::StatusOr<SearchOutcome> SolveIn(const SubCluster& part, SolveFunction solve, const SearchRequest& request,
                                       const SolveLimits& limits, TaskArena& arena, const SearchCallbacks& callbacks) {
-  const PlanningProblem problem = ToPart(part, request.problem);
+  const ResolvedProblem problem = ToPart(part, request.problem);
   // The part has links of its own.
-  const CostTable costs(request.graph, part.cluster(), *problem.workload);
+  const CostTable costs(request.graph, part.cluster(), problem.workload);
   SearchRequest part_request{
       request.graph, part.cluster(), problem, costs, request.options, request.algorithm, ToPart(part, request.starts)};
   part_request.target = request.target;
@@ -183,9 +183,9 @@ std::vector<SearchStart> StartsOnRegularParts(SolveFunction solve, const SearchR
   std::vector<SearchStart> starts;
   const auto& hierarchy = std::get<HierarchyInterconnect>(request.cluster.interconnect);
   for (std::vector<DeviceId>& set : RegularSets(hierarchy, devices, kMaxRegularSets)) {
-    const ClusterPart part(request.cluster, std::move(set));
+    const SubCluster part(request.cluster, std::move(set));
     absl::StatusOr<SearchOutcome> outcome =
-        SolveIn(part, solve, request, ShareOfTime(limits, kMaxRegularSets + 1), arena, silent);
+        SolveIn(part, solve, request, ShareOfRemainingTime(limits, kMaxRegularSets + 1), arena, silent);
     if (outcome.ok()) starts.push_back({std::move(outcome->placement), outcome->algorithm});
   }
   return starts;
@@ -196,7 +196,7 @@ std::vector<SearchStart> StartsOnRegularParts(SolveFunction solve, const SearchR
 absl::StatusOr<SearchOutcome> SolveOnSubset(SolveFunction solve, const SearchRequest& request,
                                             const std::vector<DeviceId>& devices, const SolveLimits& limits,
                                             TaskArena& arena, const SearchCallbacks& callbacks) {
-  const ClusterPart part(request.cluster, devices, SelectedDevices(request.cluster, request.problem.devices_to_use));
+  const SubCluster part(request.cluster, devices, SelectedDevices(request.cluster, request.problem.devices_to_use));
   if (NumLevels(part.cluster()) == NumLevels(request.cluster) || !request.problem.pinned.empty()) {
     return SolveIn(part, solve, request, limits, arena, callbacks);
   }

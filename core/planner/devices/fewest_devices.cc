@@ -12,8 +12,8 @@
 #include "absl/strings/str_cat.h"
 #include "core/base/infeasibility.h"
 #include "core/base/interruption.h"
+#include "core/base/remaining_time.h"
 #include "core/base/status_macros.h"
-#include "core/base/time_share.h"
 #include "core/model/device_selection.h"
 #include "core/planner/devices/device_choices.h"
 #include "core/planner/devices/device_search.h"
@@ -86,7 +86,7 @@ class FewestDevices {
     while (missed + 1 < count_ && !CheckInterruption(limits_).has_value()) {
       const int64_t middle = missed + (count_ - missed) / 2;
       const int64_t count = is_bisecting ? middle : std::min(missed + step, middle);
-      DecidedSearch answer = Ask(count, ShareOfTime(limits_, 2));
+      DecidedSearch answer = Ask(count, ShareOfRemainingTime(limits_, 2));
       if (answer.decision == Decision::kReached) {
         Take(*std::move(answer.outcome));
         is_bisecting = true;

@@ -18,20 +18,20 @@ TrainingLink FurthestOf(const TrainingCluster& training) {
 
 }  // namespace
 
-GraphPrices::GraphPrices(const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem,
-                         const TrainingCluster& training, OperatorLayers layers)
-    : given_(graph), layers_(std::move(layers)) {
-  if (!graph.transformer.has_value()) {
-    PriceOperators(cluster, problem, training);
+GraphPrices::GraphPrices(const ResolvedInput& input, const TrainingCluster& training, OperatorLayers layers)
+    : given_(input.graph), layers_(std::move(layers)) {
+  if (!input.graph.transformer.has_value()) {
+    PriceOperators(input.cluster, input.problem, training);
     return;
   }
-  pricer_ = std::make_unique<TransformerPricer>(*graph.transformer, cluster, training.inside, FurthestOf(training));
-  if (graph.transformer->measured_layers.empty()) return;
+  pricer_ = std::make_unique<TransformerPricer>(*input.graph.transformer, input.cluster, training.inside,
+                                                FurthestOf(training));
+  if (input.graph.transformer->measured_layers.empty()) return;
   computed_ = std::move(pricer_);
-  pricer_ = std::make_unique<MeasuredPricer>(*computed_, graph.transformer->measured_layers, cluster);
+  pricer_ = std::make_unique<MeasuredPricer>(*computed_, input.graph.transformer->measured_layers, input.cluster);
 }
 
-void GraphPrices::PriceOperators(const Cluster& cluster, const PlanningProblem& problem,
+void GraphPrices::PriceOperators(const Cluster& cluster, const ResolvedProblem& problem,
                                  const TrainingCluster& training) {
   costs_ = std::make_unique<CostTable>(given_, cluster, Workload::kTraining);
   labelled_ = std::make_unique<OperatorGraph>(given_);
@@ -43,10 +43,9 @@ void GraphPrices::PriceOperators(const Cluster& cluster, const PlanningProblem& 
                                        FurthestOf(training), problem.joint->tokens_per_sample.value_or(0));
 }
 
-std::vector<OperatorLayers> DivisionsOf(const OperatorGraph& graph, const Cluster& cluster,
-                                        const PlanningProblem& problem) {
-  if (graph.transformer.has_value()) return {OperatorLayers()};
-  return DivideInEveryOrder(graph, problem, CostTable(graph, cluster, Workload::kTraining));
+std::vector<OperatorLayers> DivisionsOf(const ResolvedInput& input) {
+  if (input.graph.transformer.has_value()) return {OperatorLayers()};
+  return DivideInEveryOrder(input.graph, input.problem, CostTable(input.graph, input.cluster, Workload::kTraining));
 }
 
 }  // namespace planwright

@@ -17,17 +17,16 @@ namespace planwright {
 
 class GraphPrices {
  public:
-  // `graph`, `cluster` and `training` outlive it. `layers`: those of DivisionsOf; none for a transformer. REQUIRES:
-  // valid; `problem` is resolved.
-  GraphPrices(const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem,
-              const TrainingCluster& training, OperatorLayers layers);
+  // The graph and the cluster of `input`, and `training`, outlive it. `layers`: those of DivisionsOf; none for a
+  // transformer.
+  GraphPrices(const ResolvedInput& input, const TrainingCluster& training, OperatorLayers layers);
 
   const LayerPricer& pricer() const { return *pricer_; }
   // The given one; without a transformer, the operators of each layer have its label.
   const OperatorGraph& graph() const { return labelled_ == nullptr ? given_ : *labelled_; }
 
  private:
-  void PriceOperators(const Cluster& cluster, const PlanningProblem& problem, const TrainingCluster& training);
+  void PriceOperators(const Cluster& cluster, const ResolvedProblem& problem, const TrainingCluster& training);
 
   const OperatorGraph& given_;
   std::unique_ptr<OperatorGraph> labelled_;
@@ -40,8 +39,7 @@ class GraphPrices {
 
 // The divisions of the graph into layers that are looked at, first the one that is usually best; of a transformer's
 // shape one, which is empty.
-std::vector<OperatorLayers> DivisionsOf(const OperatorGraph& graph, const Cluster& cluster,
-                                        const PlanningProblem& problem);
+std::vector<OperatorLayers> DivisionsOf(const ResolvedInput& input);
 
 }  // namespace planwright
 

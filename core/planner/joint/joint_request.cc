@@ -38,7 +38,7 @@
 namespace planwright {
 namespace {
 
-absl::StatusOr<TrainingCluster> TrainingClusterOf(const Cluster& cluster, const PlanningProblem& problem) {
+absl::StatusOr<TrainingCluster> TrainingClusterOf(const Cluster& cluster, const ResolvedProblem& problem) {
   const DeviceSelection& selection = problem.devices_to_use;
   absl::StatusOr<TrainingCluster> training = (IsNetwork(cluster) ? MakeNetworkCluster : MakeTrainingCluster)(
       cluster, SelectedDevices(cluster, selection), problem.memory_model.reserved_bytes);
@@ -51,7 +51,7 @@ absl::StatusOr<TrainingCluster> TrainingClusterOf(const Cluster& cluster, const 
   return violations.ToStatus();
 }
 
-JointSettings ResolveFor(const OperatorGraph& graph, const PlanningProblem& problem, const TrainingCluster& training) {
+JointSettings ResolveFor(const OperatorGraph& graph, const ResolvedProblem& problem, const TrainingCluster& training) {
   if (graph.transformer.has_value()) return ResolveJoint(*problem.joint, *graph.transformer, training);
   if (IsRoundRobin(problem)) return ResolveRoundRobin(*problem.joint, graph, training);
   return ResolveOperatorJoint(*problem.joint, graph, training);
@@ -73,14 +73,13 @@ void NoteStop(const SolveLimits& limits, bool is_interrupted, Plan& plan) {
 // Prices, settings and places of a request.
 class JointRequestRun {
  public:
-  JointRequestRun(const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem,
-                  TrainingCluster training, OperatorLayers layers)
-      : cluster_(cluster),
-        problem_(problem),
+  JointRequestRun(const ResolvedInput& input, TrainingCluster training, OperatorLayers layers)
+      : cluster_(input.cluster),
+        problem_(input.problem),
         training_(std::move(training)),
-        prices_(graph, cluster, problem, training_, std::move(layers)),
+        prices_(input, training_, std::move(layers)),
         graph_(prices_.graph()) {
-    problem_.joint = ResolveFor(graph, problem, training_);
+    problem_.joint = ResolveFor(input.graph, input.problem, training_);
   }
 
   absl::StatusOr<Plan> Run(const SolverOptions& options, const SolveLimits& limits,
@@ -243,16 +242,15 @@ class JointRequestRun {
   }
 
   const Cluster& cluster_;
-  PlanningProblem problem_;
+  ResolvedProblem problem_;
   const TrainingCluster training_;
   const GraphPrices prices_;
   const OperatorGraph& graph_;
 };
 
 // The one whose layers a plan has; the first where none has them.
-OperatorLayers DivisionFor(const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem,
-                           const std::vector<std::string>& labels) {
-  std::vector<OperatorLayers> divisions = DivisionsOf(graph, cluster, problem);
+OperatorLayers DivisionFor(const ResolvedInput& input, const std::vector<std::string>& labels) {
+  std::vector<OperatorLayers> divisions = DivisionsOf(input);
   const auto found = std::find_if(divisions.begin(), divisions.end(),
                                   [&](const OperatorLayers& division) { return division.labels == labels; });
   return std::move(found == divisions.end() ? divisions.front() : *found);
@@ -261,23 +259,20 @@ OperatorLayers DivisionFor(const OperatorGraph& graph, const Cluster& cluster, c
 // The best plan over the divisions of the graph into layers.
 class DivisionSearch {
  public:
-  DivisionSearch(const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem,
-                 const TrainingCluster& training, const SolverOptions& options, const SolveLimits& limits,
-                 const std::function<void(const Plan&)>& on_incumbent)
-      : graph_(graph),
-        cluster_(cluster),
-        problem_(problem),
+  DivisionSearch(const ResolvedInput& input, const TrainingCluster& training, const SolverOptions& options,
+                 const SolveLimits& limits, const std::function<void(const Plan&)>& on_incumbent)
+      : input_(input),
         training_(training),
         options_(options),
         limits_(limits),
         on_incumbent_(on_incumbent),
-        divisions_(DivisionsOf(graph, cluster, problem)) {}
+        divisions_(DivisionsOf(input)) {}
 
   absl::StatusOr<Plan> Run() {
     PutStartFirst();
     // Elsewhere one division is enough to answer.
-    if (problem_.objective == Objective::kMinDevices || training_.pairs != nullptr) divisions_.resize(1);
-    absl::StatusOr<Plan> best = PlanOf(divisions_.front(), problem_);
+    if (input_.problem.objective == Objective::kMinDevices || training_.pairs != nullptr) divisions_.resize(1);
+    absl::StatusOr<Plan> best = PlanOf(divisions_.front(), input_.problem);
     if (!best.ok() && !InfeasibilityOf(best.status()).has_value()) return best;
     for (std::size_t number = 1; number < divisions_.size(); ++number) LookAt(divisions_[number], best);
     if (best.ok() && divisions_.size() > 1) TakeBounds(*best);
@@ -286,14 +281,14 @@ class DivisionSearch {
 
  private:
   void PutStartFirst() {
-    if (!problem_.start_from.has_value()) return;
-    const std::vector<std::string>& labels = problem_.start_from->joint->layer_labels;
+    if (!input_.problem.start_from.has_value()) return;
+    const std::vector<std::string>& labels = input_.problem.start_from->joint->layer_labels;
     const auto has_labels = [&](const OperatorLayers& division) { return division.labels == labels; };
     std::stable_partition(divisions_.begin(), divisions_.end(), has_labels);
   }
 
-  absl::StatusOr<Plan> PlanOf(const OperatorLayers& division, const PlanningProblem& problem) {
-    return JointRequestRun(graph_, cluster_, problem, training_, division)
+  absl::StatusOr<Plan> PlanOf(const OperatorLayers& division, const ResolvedProblem& problem) {
+    return JointRequestRun({input_.graph, input_.cluster, problem}, training_, division)
         .Run(options_, limits_, [&](const Plan& plan) {
           if (best_reported_.has_value() && plan.objective >= *best_reported_) return;
           best_reported_ = plan.objective;
@@ -303,11 +298,11 @@ class DivisionSearch {
 
   // A better plan replaces the best one.
   void LookAt(const OperatorLayers& division, absl::StatusOr<Plan>& best) {
-    PlanningProblem problem = problem_;
+    ResolvedProblem problem = input_.problem;
     problem.start_from.reset();
     if (best.ok()) {
-      const OtherLayers other =
-          JointRequestRun(graph_, cluster_, problem, training_, division).LookBehind(*best, options_, limits_);
+      const OtherLayers other = JointRequestRun({input_.graph, input_.cluster, problem}, training_, division)
+                                    .LookBehind(*best, options_, limits_);
       is_interrupted_ = is_interrupted_ || other.is_interrupted;
       bound_ps_ = std::min(bound_ps_, other.step_bound_ps);
       simulated_bound_ps_ = std::min(simulated_bound_ps_, other.simulated_bound_ps);
@@ -339,9 +334,7 @@ class DivisionSearch {
     NoteStop(limits_, is_interrupted_ || was_interrupted, plan);
   }
 
-  const OperatorGraph& graph_;
-  const Cluster& cluster_;
-  const PlanningProblem& problem_;
+  const ResolvedInput& input_;
   const TrainingCluster& training_;
   const SolverOptions& options_;
   const SolveLimits& limits_;
@@ -354,26 +347,25 @@ class DivisionSearch {
   bool is_interrupted_ = false;
 };
 
-}  // namespace
-
-namespace {
-
-bool ObeysRules(const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem) {
+bool ObeysRules(const ResolvedInput& input) {
   constexpr int64_t kAny = std::numeric_limits<int64_t>::max();
   const ModelLimits limits{kAny, kAny, kAny, kAny};
   Violations violations;
-  ValidateGraph(graph, limits, violations);
-  ValidateCluster(cluster, limits, violations);
-  if (violations.empty()) ValidateProblem(graph, cluster, problem, SolverOptions(), violations);
+  ValidateGraph(input.graph, limits, violations);
+  ValidateCluster(input.cluster, limits, violations);
+  if (violations.empty()) {
+    ValidateProblem(input.graph, input.cluster, AsPosed(input.problem), SolverOptions(), violations);
+  }
   return violations.empty();
 }
 
 }  // namespace
 
-PlanningProblem WithJointDefaults(const OperatorGraph& graph, const Cluster& cluster, PlanningProblem problem) {
-  if (!problem.joint.has_value() || !ObeysRules(graph, cluster, problem)) return problem;
-  const absl::StatusOr<TrainingCluster> training = TrainingClusterOf(cluster, problem);
-  if (training.ok()) problem.joint = ResolveFor(graph, problem, *training);
+ResolvedProblem WithJointDefaults(const ResolvedInput& input) {
+  ResolvedProblem problem = input.problem;
+  if (!problem.joint.has_value() || !ObeysRules(input)) return problem;
+  const absl::StatusOr<TrainingCluster> training = TrainingClusterOf(input.cluster, problem);
+  if (training.ok()) problem.joint = ResolveFor(input.graph, problem, *training);
   return problem;
 }
 
@@ -390,41 +382,38 @@ std::optional<std::string> JointMemoryWarning(const OperatorGraph& graph, const 
          "gradients and optimizer are those of Adam in mixed precision (docs/training-costs.md, section 5)";
 }
 
-absl::StatusOr<Plan> MakeJointPlan(const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem,
-                                   const SolverOptions& options, const SolveLimits& limits,
+absl::StatusOr<Plan> MakeJointPlan(const ResolvedInput& input, const SolverOptions& options, const SolveLimits& limits,
                                    const std::function<void(const Plan&)>& on_incumbent) {
-  ASSIGN_OR_RETURN(TrainingCluster training, TrainingClusterOf(cluster, problem));
-  if (IsRoundRobin(problem)) {
-    return MakeRoundRobinPlan(graph, cluster, WithJointDefaults(graph, cluster, problem), training, options, limits,
+  ASSIGN_OR_RETURN(const TrainingCluster training, TrainingClusterOf(input.cluster, input.problem));
+  if (IsRoundRobin(input.problem)) {
+    return MakeRoundRobinPlan(input.graph, input.cluster, WithJointDefaults(input), training, options, limits,
                               on_incumbent);
   }
-  return DivisionSearch(graph, cluster, problem, training, options, limits, on_incumbent).Run();
+  return DivisionSearch(input, training, options, limits, on_incumbent).Run();
 }
 
-absl::StatusOr<Verdict> EvaluateJointPlacement(const OperatorGraph& graph, const Cluster& cluster,
-                                               const PlanningProblem& problem, const Placement& placement) {
+absl::StatusOr<Verdict> EvaluateJointPlacement(const ResolvedInput& input, const Placement& placement) {
   if (!placement.joint.has_value()) {
     Verdict verdict;
     verdict.violations.Add("plan.joint", "must be set: the problem has joint settings");
     return verdict;
   }
-  ASSIGN_OR_RETURN(TrainingCluster training, TrainingClusterOf(cluster, problem));
-  if (IsRoundRobin(problem)) {
+  ASSIGN_OR_RETURN(TrainingCluster training, TrainingClusterOf(input.cluster, input.problem));
+  if (IsRoundRobin(input.problem)) {
     Verdict verdict;
-    verdict.costed = CostRoundRobinPlacement(graph, cluster, WithJointDefaults(graph, cluster, problem), placement,
-                                             verdict.violations);
+    verdict.costed =
+        CostRoundRobinPlacement(input.graph, input.cluster, WithJointDefaults(input), placement, verdict.violations);
     return verdict;
   }
-  OperatorLayers layers = DivisionFor(graph, cluster, problem, placement.joint->layer_labels);
-  return JointRequestRun(graph, cluster, problem, std::move(training), std::move(layers)).Evaluate(placement);
+  OperatorLayers layers = DivisionFor(input, placement.joint->layer_labels);
+  return JointRequestRun(input, std::move(training), std::move(layers)).Evaluate(placement);
 }
 
-absl::StatusOr<TaskList> JointStepTasks(const OperatorGraph& graph, const Cluster& cluster,
-                                        const PlanningProblem& problem, const Plan& plan) {
-  if (IsRoundRobin(problem)) return RoundRobinStepTasks(cluster, plan);
-  ASSIGN_OR_RETURN(TrainingCluster training, TrainingClusterOf(cluster, problem));
-  OperatorLayers layers = DivisionFor(graph, cluster, problem, plan.joint->layer_labels);
-  return JointRequestRun(graph, cluster, problem, std::move(training), std::move(layers)).StepOf(plan);
+absl::StatusOr<TaskList> JointStepTasks(const ResolvedInput& input, const Plan& plan) {
+  if (IsRoundRobin(input.problem)) return RoundRobinStepTasks(input.cluster, plan);
+  ASSIGN_OR_RETURN(TrainingCluster training, TrainingClusterOf(input.cluster, input.problem));
+  OperatorLayers layers = DivisionFor(input, plan.joint->layer_labels);
+  return JointRequestRun(input, std::move(training), std::move(layers)).StepOf(plan);
 }
 
 }  // namespace planwright

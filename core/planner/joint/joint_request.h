@@ -20,34 +20,30 @@ namespace planwright {
 // Plans that are better by less than this share are not sought unless the request says otherwise.
 inline constexpr double kJointGap = 1e-4;
 
-// `problem`, resolved, with its joint settings resolved as well (ResolveJoint): what a plan states that it was made
-// for. Unchanged without joint settings, where no row of devices follows, and where graph, cluster or problem break a
-// rule of the validator: cached plans are looked for by it before anything is refused. O(graph + cluster).
-PlanningProblem WithJointDefaults(const OperatorGraph& graph, const Cluster& cluster, PlanningProblem problem);
+// The problem with its joint settings resolved as well (ResolveJoint): what a plan states that it was made for.
+// Unchanged without joint settings, where no row of devices follows, and where graph, cluster or problem break a rule
+// of the validator: cached plans are looked for by it before anything is refused. O(graph + cluster).
+ResolvedProblem WithJointDefaults(const ResolvedInput& input);
 
 // What of `problem`, as it was asked, the joint search does not read; nullopt: nothing is said in vain.
 std::optional<std::string> JointMemoryWarning(const OperatorGraph& graph, const PlanningProblem& problem);
 
-// The plan that the joint search makes; times of the provenance are left to the caller. `problem` is resolved
-// (ResolveProblem) and has joint settings; graph, cluster and problem are valid. `on_incumbent` hears of each better
-// plan, verified, without the bounds and comparisons of the finished search.
+// The plan that the joint search makes; times of the provenance are left to the caller. The problem has joint settings.
+// `on_incumbent` hears of each better plan, verified, without the bounds and comparisons of the finished search.
 // Errors: those of PlanJointly; INVALID_ARGUMENT (ViolationsOf) for an interconnect that the search does not know and
 // where no accelerator may be used; INTERNAL (IsRejectedPlan).
-absl::StatusOr<Plan> MakeJointPlan(const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem,
-                                   const SolverOptions& options, const SolveLimits& limits,
+absl::StatusOr<Plan> MakeJointPlan(const ResolvedInput& input, const SolverOptions& options, const SolveLimits& limits,
                                    const std::function<void(const Plan&)>& on_incumbent);
 
-// Judges the choices of `placement.joint` and its places, made by anyone, and costs them. `problem` is resolved and has
-// joint settings; graph, cluster and problem are valid. Errors: INVALID_ARGUMENT for an interconnect that the search
-// does not know and where no accelerator may be used.
-absl::StatusOr<Verdict> EvaluateJointPlacement(const OperatorGraph& graph, const Cluster& cluster,
-                                               const PlanningProblem& problem, const Placement& placement);
+// Judges the choices of `placement.joint` and its places, made by anyone, and costs them. The problem has joint
+// settings. Errors: INVALID_ARGUMENT for an interconnect that the search does not know and where no accelerator may be
+// used.
+absl::StatusOr<Verdict> EvaluateJointPlacement(const ResolvedInput& input, const Placement& placement);
 
 // The step of `plan`, which EvaluateJointPlacement has costed, task by task: a resource for each stage, "gpu0 x 8" of
 // eight ranks. Errors: INVALID_ARGUMENT (ViolationsOf) where the ranks of a stage are not consecutive on nodes in
 // pipeline order, or the step has more than 1,000,000 tasks.
-absl::StatusOr<TaskList> JointStepTasks(const OperatorGraph& graph, const Cluster& cluster,
-                                        const PlanningProblem& problem, const Plan& plan);
+absl::StatusOr<TaskList> JointStepTasks(const ResolvedInput& input, const Plan& plan);
 
 }  // namespace planwright
 

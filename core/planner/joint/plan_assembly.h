@@ -15,7 +15,7 @@ struct FoundJointPlan {
   const OperatorGraph& graph;
   const Cluster& cluster;
   // With resolved joint settings.
-  const PlanningProblem& problem;
+  const ResolvedProblem& problem;
   const SolverOptions& options;
   const LayerPricer& pricer;
   const JointAnswer& answer;

@@ -35,7 +35,7 @@ int64_t Quotient(Wide value, Wide divisor) { return static_cast<int64_t>((value 
 // What the search found, in the words of a plan.
 class Assembly {
  public:
-  Assembly(const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem,
+  Assembly(const OperatorGraph& graph, const Cluster& cluster, const ResolvedProblem& problem,
            const TrainingCluster& training, const RoundRobinInstance& instance, const RoundRobinOutcome& outcome)
       : graph_(graph),
         cluster_(cluster),
@@ -118,13 +118,13 @@ class Assembly {
     joint.measured_layers += graph_.operators[id.index()].variants.empty() ? 0 : 1;
     if (stage.operators.size() == 1) parameter_bytes_ = 0;
     parameter_bytes_ += priced.parameter_bytes;
-    const MemoryModel& memory = problem_.memory_model;
+    const ResolvedMemory& memory = problem_.memory_model;
     const auto copies = [&](double factor) {
       return static_cast<int64_t>(std::ceil(static_cast<double>(priced.parameter_bytes) * factor));
     };
-    const int64_t parameters = copies(memory.weight_versions.value_or(1));
-    const int64_t gradients = copies(memory.gradient_copies.value_or(1));
-    const int64_t optimizer = copies(memory.optimizer_bytes_per_parameter_byte.value_or(0));
+    const int64_t parameters = copies(memory.weight_versions);
+    const int64_t gradients = copies(memory.gradient_copies);
+    const int64_t optimizer = copies(memory.optimizer_bytes_per_parameter_byte);
     joint.memory.parameters += parameters;
     joint.memory.gradients += gradients;
     joint.memory.optimizer += optimizer;
@@ -207,7 +207,7 @@ class Assembly {
 
   const OperatorGraph& graph_;
   const Cluster& cluster_;
-  const PlanningProblem& problem_;
+  const ResolvedProblem& problem_;
   const TrainingCluster& training_;
   const RoundRobinInstance& instance_;
   const RoundRobinOutcome& outcome_;
@@ -280,7 +280,7 @@ std::vector<int32_t> TensorDegreesOfAny(const OperatorGraph& graph) {
 
 }  // namespace
 
-bool IsRoundRobin(const PlanningProblem& problem) {
+bool IsRoundRobin(const ResolvedProblem& problem) {
   return problem.joint.has_value() && problem.replication == Replication::kPerStage && !problem.joint->per_stage;
 }
 
@@ -296,7 +296,7 @@ JointSettings ResolveRoundRobin(const JointSettings& given, const OperatorGraph&
 }
 
 absl::StatusOr<Plan> MakeRoundRobinPlan(const OperatorGraph& graph, const Cluster& cluster,
-                                        const PlanningProblem& problem, const TrainingCluster& training,
+                                        const ResolvedProblem& problem, const TrainingCluster& training,
                                         const SolverOptions& options, const SolveLimits& limits,
                                         const std::function<void(const Plan&)>& on_incumbent) {
   const absl::Status is_one_class = CheckOneClass(training);

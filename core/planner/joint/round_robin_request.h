@@ -16,7 +16,7 @@
 namespace planwright {
 
 // Whether that is what joint settings ask for: replication PER_STAGE beside one that does not divide micro-batches.
-bool IsRoundRobin(const PlanningProblem& problem);
+bool IsRoundRobin(const ResolvedProblem& problem);
 
 // What such a request leaves open: the samples of the graph, no sharding, 1F1B.
 JointSettings ResolveRoundRobin(const JointSettings& given, const OperatorGraph& graph,
@@ -26,7 +26,7 @@ JointSettings ResolveRoundRobin(const JointSettings& given, const OperatorGraph&
 // devices that may be used. Errors: INVALID_ARGUMENT for several classes of these; FAILED_PRECONDITION
 // (InfeasibilityOf: proven); DEADLINE_EXCEEDED (IsNoPlanFound), CANCELLED; INTERNAL (IsRejectedPlan).
 absl::StatusOr<Plan> MakeRoundRobinPlan(const OperatorGraph& graph, const Cluster& cluster,
-                                        const PlanningProblem& problem, const TrainingCluster& training,
+                                        const ResolvedProblem& problem, const TrainingCluster& training,
                                         const SolverOptions& options, const SolveLimits& limits,
                                         const std::function<void(const Plan&)>& on_incumbent);
 

@@ -23,11 +23,14 @@ std::string PathOfReplica(std::size_t given_index, std::size_t replica) {
 
 class StructureCheck {
  public:
-  StructureCheck(const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem,
-                 const Placement& placement, Violations& violations)
-      : graph_(graph), cluster_(cluster), problem_(problem), placement_(placement), violations_(violations) {
-    assignment().stage_of.assign(graph.operators.size(), Assignment::kNowhere);
-    assignment().given_position.assign(graph.operators.size(), 0);
+  StructureCheck(const ResolvedInput& input, const Placement& placement, Violations& violations)
+      : graph_(input.graph),
+        cluster_(input.cluster),
+        problem_(input.problem),
+        placement_(placement),
+        violations_(violations) {
+    assignment().stage_of.assign(input.graph.operators.size(), Assignment::kNowhere);
+    assignment().given_position.assign(input.graph.operators.size(), 0);
   }
 
   Structure Run() {
@@ -52,7 +55,7 @@ class StructureCheck {
   Assignment& assignment() { return structure_.assignment; }
   const std::string& NameOf(OperatorId op) const { return graph_.operators[op.index()].name; }
   const std::string& NameOf(DeviceId device) const { return cluster_.devices[device.index()].name; }
-  bool TakesPart(OperatorId op) const { return !IsDropped(graph_.operators[op.index()], *problem_.workload); }
+  bool TakesPart(OperatorId op) const { return !IsDropped(graph_.operators[op.index()], problem_.workload); }
 
   // A violation that leaves nothing to cost.
   void Break(std::string path, std::string rule) {
@@ -173,7 +176,7 @@ class StructureCheck {
       const DeviceClass& device_class = cluster_.class_of(device);
       InterruptionPoint();
       if (&device_class == runs_on) continue;
-      if (TimeOn(graph_.operators[op.index()], device_class, *problem_.workload).has_value()) {
+      if (TimeOn(graph_.operators[op.index()], device_class, problem_.workload).has_value()) {
         runs_on = &device_class;
         continue;
       }
@@ -184,7 +187,7 @@ class StructureCheck {
 
   const OperatorGraph& graph_;
   const Cluster& cluster_;
-  const PlanningProblem& problem_;
+  const ResolvedProblem& problem_;
   const Placement& placement_;
   Violations& violations_;
   Structure structure_;
@@ -214,9 +217,8 @@ void Assignment::Reorder(const std::vector<std::size_t>& order) {
   stages = std::move(reordered);
 }
 
-Structure CheckStructure(const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem,
-                         const Placement& placement, Violations& violations) {
-  return StructureCheck(graph, cluster, problem, placement, violations).Run();
+Structure CheckStructure(const ResolvedInput& input, const Placement& placement, Violations& violations) {
+  return StructureCheck(input, placement, violations).Run();
 }
 
 }  // namespace planwright

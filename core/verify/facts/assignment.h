@@ -61,8 +61,7 @@ struct Structure {
 // Builds the assignment and adds a violation, with a path into `placement`, for whatever keeps it from being whole.
 // Stages keep their order; empty ones are left out.
 // Complexity O(operators x replicas + cost entries).
-Structure CheckStructure(const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem,
-                         const Placement& placement, Violations& violations);
+Structure CheckStructure(const ResolvedInput& input, const Placement& placement, Violations& violations);
 
 }  // namespace planwright
 

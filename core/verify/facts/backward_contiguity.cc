@@ -55,10 +55,10 @@ void CheckStages(const BackwardGraph& backward, const Assignment& assignment, st
 
 }  // namespace
 
-std::vector<bool> BackwardContiguity(const OperatorGraph& graph, const PlanningProblem& problem,
+std::vector<bool> BackwardContiguity(const OperatorGraph& graph, const ResolvedProblem& problem,
                                      const Assignment& assignment) {
   std::vector<bool> is_contiguous(assignment.stages.size(), true);
-  if (*problem.workload == Workload::kInference) return is_contiguous;
+  if (problem.workload == Workload::kInference) return is_contiguous;
   const BackwardGraph backward = MakeBackwardGraph(graph);
   for (std::size_t first_stage = 0; first_stage < assignment.stages.size(); first_stage += 64) {
     CheckStages(backward, assignment, first_stage, is_contiguous);

@@ -12,7 +12,7 @@ int64_t RoundUp(int64_t count, int64_t multiple) { return (count + multiple - 1)
 
 // Of all replicas of a stage together: micro-batches between the start of its forward pass and the end of its backward
 // pass, where the stages behind it and their transfers have room for `behind`.
-int64_t HeldTogether(const PlanningProblem& problem, bool through_host, int64_t behind, int64_t replicas) {
+int64_t HeldTogether(const ResolvedProblem& problem, bool through_host, int64_t behind, int64_t replicas) {
   int64_t own = replicas;
   const bool copies_beside = through_host && problem.overlap != Overlap::kSerial;
   if (behind > 0 && copies_beside) own += (problem.overlap == Overlap::kFullDuplex ? 2 : 1) * replicas;
@@ -20,20 +20,20 @@ int64_t HeldTogether(const PlanningProblem& problem, bool through_host, int64_t 
 }
 
 // Micro-batches that all replicas of a stage do in a step.
-int64_t OfStep(const PlanningProblem& problem, int64_t replicas) {
+int64_t OfStep(const ResolvedProblem& problem, int64_t replicas) {
   return problem.replication == Replication::kUniform ? replicas * *problem.micro_batches : *problem.micro_batches;
 }
 
 }  // namespace
 
-int64_t TransferSlots(const PlanningProblem& problem, bool through_host, Picoseconds carried, Picoseconds load) {
+int64_t TransferSlots(const ResolvedProblem& problem, bool through_host, Picoseconds carried, Picoseconds load) {
   if (problem.overlap == Overlap::kSerial || carried.count() == 0) return 0;
   if (through_host) return 2;
   const bool passes_share_turns = problem.overlap == Overlap::kFullDuplex && problem.schedule != ScheduleKind::kGpipe;
   return passes_share_turns && carried > load ? 2 : 1;
 }
 
-std::vector<int32_t> InFlightOf(const PlanningProblem& problem, bool through_host,
+std::vector<int32_t> InFlightOf(const ResolvedProblem& problem, bool through_host,
                                 const std::vector<JudgedTurns>& stages) {
   const bool alternates =
       problem.schedule == ScheduleKind::kOneFOneB || problem.schedule == ScheduleKind::kPipedreamAsync;
@@ -53,7 +53,7 @@ std::vector<int32_t> InFlightOf(const PlanningProblem& problem, bool through_hos
   return in_flight;
 }
 
-JudgedStep StepOf(const PlanningProblem& problem, bool through_host, const std::vector<JudgedTurns>& stages) {
+JudgedStep StepOf(const ResolvedProblem& problem, bool through_host, const std::vector<JudgedTurns>& stages) {
   JudgedStep step{.lanes = 0};
   for (const JudgedTurns& stage : stages) step.lanes = std::gcd(step.lanes, stage.replicas);
   step.micro_batches = OfStep(problem, stages.front().replicas);

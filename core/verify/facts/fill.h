@@ -19,10 +19,10 @@ struct JudgedTurns {
 };
 
 // Turns of transfers beside a stage that receives and gives back for `carried` and has an undivided load of `load`.
-int64_t TransferSlots(const PlanningProblem& problem, bool through_host, Picoseconds carried, Picoseconds load);
+int64_t TransferSlots(const ResolvedProblem& problem, bool through_host, Picoseconds carried, Picoseconds load);
 
 // By stage: micro-batches in flight on each of its replicas, whose activations it keeps.
-std::vector<int32_t> InFlightOf(const PlanningProblem& problem, bool through_host,
+std::vector<int32_t> InFlightOf(const ResolvedProblem& problem, bool through_host,
                                 const std::vector<JudgedTurns>& stages);
 
 // Lanes are micro-batches that go through side by side, each lane with its share of the replicas of every stage.
@@ -35,7 +35,7 @@ struct JudgedStep {
 };
 
 // REQUIRES: micro_batches is set; at least one stage.
-JudgedStep StepOf(const PlanningProblem& problem, bool through_host, const std::vector<JudgedTurns>& stages);
+JudgedStep StepOf(const ResolvedProblem& problem, bool through_host, const std::vector<JudgedTurns>& stages);
 
 }  // namespace planwright
 

@@ -21,23 +21,22 @@ int64_t DeclaredMemory(const OperatorGraph& graph, const std::vector<OperatorId>
 }
 
 // Parameters with their versions, gradients and optimizer state.
-int64_t StateBytes(int64_t parameter_bytes, const MemoryModel& model) {
-  const double copies = 0.0 + model.weight_versions.value_or(1) + model.gradient_copies.value_or(0) +
-                        model.optimizer_bytes_per_parameter_byte.value_or(0);
+int64_t StateBytes(int64_t parameter_bytes, const ResolvedMemory& model) {
+  const double copies = 0.0 + model.weight_versions + model.gradient_copies + model.optimizer_bytes_per_parameter_byte;
   const double bytes = std::ceil(static_cast<double>(parameter_bytes) * copies);
   return bytes < static_cast<double>(kMaxQuantity) ? static_cast<int64_t>(bytes) : kMaxQuantity;
 }
 
-bool IsDeclared(const PlanningProblem& problem) { return problem.memory_model.kind == MemoryModel::Kind::kDeclared; }
+bool IsDeclared(const ResolvedProblem& problem) { return problem.memory_model.kind == MemoryModel::Kind::kDeclared; }
 
 }  // namespace
 
-bool Recomputes(const PlanningProblem& problem) {
-  return *problem.workload == Workload::kTraining &&
+bool Recomputes(const ResolvedProblem& problem) {
+  return problem.workload == Workload::kTraining &&
          problem.memory_model.recomputation == MemoryModel::Recomputation::kFull;
 }
 
-int64_t StaticBytesOf(const OperatorGraph& graph, const PlanningProblem& problem,
+int64_t StaticBytesOf(const OperatorGraph& graph, const ResolvedProblem& problem,
                       const std::vector<OperatorId>& operators) {
   if (IsDeclared(problem)) return DeclaredMemory(graph, operators);
   int64_t parameter_bytes = 0;
@@ -47,9 +46,9 @@ int64_t StaticBytesOf(const OperatorGraph& graph, const PlanningProblem& problem
   return StateBytes(parameter_bytes, problem.memory_model);
 }
 
-int64_t StoredBytesOf(const OperatorGraph& graph, const PlanningProblem& problem,
+int64_t StoredBytesOf(const OperatorGraph& graph, const ResolvedProblem& problem,
                       const std::vector<OperatorId>& operators) {
-  if (IsDeclared(problem) || *problem.workload == Workload::kInference || Recomputes(problem)) return 0;
+  if (IsDeclared(problem) || problem.workload == Workload::kInference || Recomputes(problem)) return 0;
   int64_t bytes = 0;
   for (const OperatorId op : operators) {
     bytes = SaturatingAdd(bytes, graph.operators[op.index()].activation_bytes);
@@ -57,7 +56,7 @@ int64_t StoredBytesOf(const OperatorGraph& graph, const PlanningProblem& problem
   return bytes;
 }
 
-int64_t WorkspaceBytesOf(const OperatorGraph& graph, const PlanningProblem& problem,
+int64_t WorkspaceBytesOf(const OperatorGraph& graph, const ResolvedProblem& problem,
                          const std::vector<OperatorId>& operators) {
   int64_t bytes = 0;
   if (IsDeclared(problem)) return bytes;
@@ -69,7 +68,7 @@ int64_t WorkspaceBytesOf(const OperatorGraph& graph, const PlanningProblem& prob
   return bytes;
 }
 
-int64_t MemoryOf(const OperatorGraph& graph, const PlanningProblem& problem, const std::vector<OperatorId>& operators,
+int64_t MemoryOf(const OperatorGraph& graph, const ResolvedProblem& problem, const std::vector<OperatorId>& operators,
                  int64_t boundary_bytes, int32_t in_flight) {
   InterruptionPoint(8 * operators.size());
   const int64_t stored = SaturatingMultiply(in_flight, StoredBytesOf(graph, problem, operators));

@@ -17,25 +17,25 @@ namespace planwright {
 
 // Whether stages run their forward pass again before the backward pass, instead of keeping activations: FULL, where
 // there is a backward pass.
-bool Recomputes(const PlanningProblem& problem);
+bool Recomputes(const ResolvedProblem& problem);
 
 // DECLARED: the sum of memory_bytes. COMPONENTS: parameters with their versions, gradients and optimizer state (rounded
 // up once), activations of `in_flight` micro-batches where there is a backward pass, the largest workspace, twice
 // `boundary_bytes`, and the reserve.
-int64_t MemoryOf(const OperatorGraph& graph, const PlanningProblem& problem, const std::vector<OperatorId>& operators,
+int64_t MemoryOf(const OperatorGraph& graph, const ResolvedProblem& problem, const std::vector<OperatorId>& operators,
                  int64_t boundary_bytes, int32_t in_flight);
 
 // Of MemoryOf what does not depend on how many micro-batches are in flight nor on what crosses, without the reserve
 // and, which devices share among their stages, the workspace.
-int64_t StaticBytesOf(const OperatorGraph& graph, const PlanningProblem& problem,
+int64_t StaticBytesOf(const OperatorGraph& graph, const ResolvedProblem& problem,
                       const std::vector<OperatorId>& operators);
 
 // Of MemoryOf what is kept for each micro-batch in flight: activations; none with recomputation.
-int64_t StoredBytesOf(const OperatorGraph& graph, const PlanningProblem& problem,
+int64_t StoredBytesOf(const OperatorGraph& graph, const ResolvedProblem& problem,
                       const std::vector<OperatorId>& operators);
 
 // Of MemoryOf the largest workspace; with recomputation, activations of its operator included.
-int64_t WorkspaceBytesOf(const OperatorGraph& graph, const PlanningProblem& problem,
+int64_t WorkspaceBytesOf(const OperatorGraph& graph, const ResolvedProblem& problem,
                          const std::vector<OperatorId>& operators);
 
 // Adds a violation for every device that holds more than its memory.

@@ -22,7 +22,7 @@ struct JointChoices {
   const OperatorGraph& graph;
   const Cluster& cluster;
   const LayerPricer& pricer;
-  const PlanningProblem& problem;
+  const ResolvedProblem& problem;
   const Placement& placement;
   const Machines& machines;
   // By class and node: usable devices.

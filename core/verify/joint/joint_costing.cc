@@ -51,7 +51,7 @@ struct Sums {
 class JointCosting {
  public:
   JointCosting(const OperatorGraph& graph, const Cluster& cluster, const LayerPricer& pricer,
-               const PlanningProblem& problem, const Placement& placement, Violations& violations)
+               const ResolvedProblem& problem, const Placement& placement, Violations& violations)
       : machines_(cluster),
         network_(cluster),
         usable_(SelectedDevices(cluster, problem.devices_to_use)),
@@ -413,7 +413,7 @@ class JointCosting {
 }  // namespace
 
 std::optional<Plan> CostJointPlacement(const OperatorGraph& graph, const Cluster& cluster, const LayerPricer& pricer,
-                                       const PlanningProblem& problem, const Placement& placement,
+                                       const ResolvedProblem& problem, const Placement& placement,
                                        Violations& violations) {
   return JointCosting(graph, cluster, pricer, problem, placement, violations).Run();
 }

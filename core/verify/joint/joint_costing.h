@@ -23,7 +23,7 @@ namespace planwright {
 // Adds what is wrong, with paths below "plan". `problem` is resolved, its joint settings too; graph and cluster are
 // valid. O(operators + devices + stages x chunks x micro-batches).
 std::optional<Plan> CostJointPlacement(const OperatorGraph& graph, const Cluster& cluster, const LayerPricer& pricer,
-                                       const PlanningProblem& problem, const Placement& placement,
+                                       const ResolvedProblem& problem, const Placement& placement,
                                        Violations& violations);
 
 }  // namespace planwright

@@ -9,7 +9,7 @@
 namespace planwright::verify {
 
 OperatorCosts::OperatorCosts(const OperatorGraph& graph, const std::vector<std::string>& labels,
-                             const MemoryModel& memory)
+                             const ResolvedMemory& memory)
     : graph_(graph), memory_(memory), layouts_(graph, layer_of_) {
   std::map<std::string, std::size_t> numbers;
   for (std::size_t layer = 0; layer < labels.size(); ++layer) numbers.emplace(labels[layer], layer);
@@ -125,9 +125,9 @@ void OperatorCosts::AddDataRanks(const DeviceClass& device, const TrainingEffici
     if (spread.sharding < from) return factor * whole;
     return factor * (held.ordinary / static_cast<double>(copies) + held.experts / static_cast<double>(expert_copies));
   };
-  const double optimizer = memory_.optimizer_bytes_per_parameter_byte.value_or(0);
-  costs.parameters = part(memory_.weight_versions.value_or(1), Sharding::kParameters);
-  costs.gradients = part(memory_.gradient_copies.value_or(1), Sharding::kGradients);
+  const double optimizer = memory_.optimizer_bytes_per_parameter_byte;
+  costs.parameters = part(memory_.weight_versions, Sharding::kParameters);
+  costs.gradients = part(memory_.gradient_copies, Sharding::kGradients);
   costs.optimizer = part(optimizer, Sharding::kOptimizer);
   costs.gathered = spread.sharding == Sharding::kParameters ? whole : 0;
   const int64_t tensor = spread.degrees.tensor;

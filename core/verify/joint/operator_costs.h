@@ -21,7 +21,7 @@ namespace planwright::verify {
 class OperatorCosts {
  public:
   // Operators belong to the layer of `labels` that their `layer` names. All outlive it.
-  OperatorCosts(const OperatorGraph& graph, const std::vector<std::string>& labels, const MemoryModel& memory);
+  OperatorCosts(const OperatorGraph& graph, const std::vector<std::string>& labels, const ResolvedMemory& memory);
 
   // Adds what is wrong with the layers themselves, below "plan.stages": operators in none, tensors that go back.
   void CheckLayers(Violations& violations) const;
@@ -48,7 +48,7 @@ class OperatorCosts {
                 const TrainingEfficiency& efficiency) const;
 
   const OperatorGraph& graph_;
-  const MemoryModel& memory_;
+  const ResolvedMemory& memory_;
   // By operator; nullopt: of no layer.
   std::vector<std::optional<std::size_t>> layer_of_;
   ChosenLayouts layouts_;

@@ -46,7 +46,7 @@ bool IsAllowed(const std::vector<Value>& list, Item item) {
 
 class RoundRobinCosting {
  public:
-  RoundRobinCosting(const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem,
+  RoundRobinCosting(const OperatorGraph& graph, const Cluster& cluster, const ResolvedProblem& problem,
                     const Placement& placement, Violations& violations)
       : graph_(graph),
         cluster_(cluster),
@@ -184,15 +184,14 @@ class RoundRobinCosting {
 
   // Bytes of parameters, gradients and optimizer for each of the parameters.
   double StateFactor() const {
-    const MemoryModel& model = problem_.memory_model;
-    return model.weight_versions.value_or(1) + model.gradient_copies.value_or(1) +
-           model.optimizer_bytes_per_parameter_byte.value_or(0);
+    const ResolvedMemory& model = problem_.memory_model;
+    return model.weight_versions + model.gradient_copies + model.optimizer_bytes_per_parameter_byte;
   }
 
   void CostStage(std::size_t s, Violations& broken) {
     JointStage& stage = joint_.stages[s];
     const JointChunk& chunk = stage.chunks.front();
-    const MemoryModel& model = problem_.memory_model;
+    const ResolvedMemory& model = problem_.memory_model;
     stage.forward = stage.backward = Picoseconds(0);
     stage.measured_layers = 0;
     stage.memory = {};
@@ -220,9 +219,9 @@ class RoundRobinCosting {
       stage.measured_layers += op.variants.empty() ? 0 : 1;
       const auto parameters = static_cast<double>(RoundedUp(part->parameters));
       reduced += RoundedUp(part->parameters);
-      stage.memory.parameters += RoundedUp(parameters * model.weight_versions.value_or(1));
-      stage.memory.gradients += RoundedUp(parameters * model.gradient_copies.value_or(1));
-      stage.memory.optimizer += RoundedUp(parameters * model.optimizer_bytes_per_parameter_byte.value_or(0));
+      stage.memory.parameters += RoundedUp(parameters * model.weight_versions);
+      stage.memory.gradients += RoundedUp(parameters * model.gradient_copies);
+      stage.memory.optimizer += RoundedUp(parameters * model.optimizer_bytes_per_parameter_byte);
       stage.memory.activations += RoundedUp(is_again ? part->kept_again : part->kept);
       stage.memory.workspace += RoundedUp(is_again ? part->held_again : part->workspace);
     }
@@ -347,7 +346,7 @@ class RoundRobinCosting {
 
   const OperatorGraph& graph_;
   const Cluster& cluster_;
-  const PlanningProblem& problem_;
+  const ResolvedProblem& problem_;
   const JointSettings& settings_;
   const Placement& placement_;
   JointPlan joint_;
@@ -364,7 +363,7 @@ class RoundRobinCosting {
 }  // namespace
 
 std::optional<Plan> CostRoundRobinPlacement(const OperatorGraph& graph, const Cluster& cluster,
-                                            const PlanningProblem& problem, const Placement& placement,
+                                            const ResolvedProblem& problem, const Placement& placement,
                                             Violations& violations) {
   if (!placement.joint.has_value()) {
     violations.Add("plan.joint", "must be set");

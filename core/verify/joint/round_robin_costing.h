@@ -17,7 +17,7 @@ namespace planwright {
 // too broken to cost. Adds what is wrong, with paths below "plan". `problem` is resolved, its joint settings too; graph
 // and cluster are valid, the interconnect is uniform with a bandwidth. O(stages x (operators + tensor ends) + devices).
 std::optional<Plan> CostRoundRobinPlacement(const OperatorGraph& graph, const Cluster& cluster,
-                                            const PlanningProblem& problem, const Placement& placement,
+                                            const ResolvedProblem& problem, const Placement& placement,
                                             Violations& violations);
 
 }  // namespace planwright

@@ -59,12 +59,11 @@ class CutSums {
 
 }  // namespace
 
-std::vector<JudgedCut> CutsOf(const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem,
-                              const Assignment& assignment) {
-  const bool gradients_return = *problem.workload == Workload::kTraining && !HasBackwardOperators(graph);
-  JudgedLinks links(cluster.interconnect, cluster.devices.size());
+std::vector<JudgedCut> CutsOf(const ResolvedInput& input, const Assignment& assignment) {
+  const bool gradients_return = input.problem.workload == Workload::kTraining && !HasBackwardOperators(input.graph);
+  JudgedLinks links(input.cluster.interconnect, input.cluster.devices.size());
   CutSums sums(assignment.stages.size());
-  for (const Tensor& tensor : graph.tensors) {
+  for (const Tensor& tensor : input.graph.tensors) {
     if (!assignment.places(tensor.producer)) continue;
     const Reach reach = ReachOf(tensor, assignment);
     if (reach.first == reach.last) continue;
@@ -73,7 +72,7 @@ std::vector<JudgedCut> CutsOf(const OperatorGraph& graph, const Cluster& cluster
     const Picoseconds no_time(0);
     const std::size_t origin = assignment.stage_index(tensor.producer);
     // A gradient goes back, whichever way it is listed.
-    const bool is_gradient = graph.operators[tensor.producer.index()].pass == Pass::kBackward;
+    const bool is_gradient = input.graph.operators[tensor.producer.index()].pass == Pass::kBackward;
     const std::size_t turn = is_gradient ? reach.last : origin;
     sums.Add(turn, reach.last, {time, gradients_return ? time : no_time, tensor.size_bytes, tensor.size_bytes});
     sums.Add(reach.first, turn, {no_time, time, tensor.size_bytes, 0});

@@ -27,8 +27,7 @@ struct JudgedCut {
 // producer and its farthest consumer, forward towards later stages and backward towards earlier ones (what BACKWARD
 // operators make: always backward); with training by backward times its gradient comes back. REQUIRES: a uniform
 // interconnect; a whole structure in linear order. Complexity O(tensor ends + stages).
-std::vector<JudgedCut> CutsOf(const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem,
-                              const Assignment& assignment);
+std::vector<JudgedCut> CutsOf(const ResolvedInput& input, const Assignment& assignment);
 
 }  // namespace planwright
 

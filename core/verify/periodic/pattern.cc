@@ -43,7 +43,7 @@ struct Change {
 
 class PatternCheck {
  public:
-  PatternCheck(const Cluster& cluster, const PlanningProblem& problem, const Assignment& assignment,
+  PatternCheck(const Cluster& cluster, const ResolvedProblem& problem, const Assignment& assignment,
                const JudgedPipeline& pipeline, const PeriodicPattern& pattern, Violations& violations)
       : cluster_(cluster),
         assignment_(assignment),
@@ -51,7 +51,7 @@ class PatternCheck {
         pattern_(pattern),
         violations_(violations),
         full_duplex_(problem.overlap == Overlap::kFullDuplex),
-        has_backward_(*problem.workload == Workload::kTraining) {}
+        has_backward_(problem.workload == Workload::kTraining) {}
 
   std::optional<JudgedPattern> Run() {
     if (pattern_.period <= Picoseconds(0)) {
@@ -269,7 +269,7 @@ class PatternCheck {
 
 }  // namespace
 
-std::optional<JudgedPattern> CheckPattern(const Cluster& cluster, const PlanningProblem& problem,
+std::optional<JudgedPattern> CheckPattern(const Cluster& cluster, const ResolvedProblem& problem,
                                           const Assignment& assignment, const JudgedPipeline& pipeline,
                                           const PeriodicPattern& pattern, Violations& violations) {
   return PatternCheck(cluster, problem, assignment, pipeline, pattern, violations).Run();

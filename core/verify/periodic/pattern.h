@@ -42,7 +42,7 @@ struct JudgedPattern {
 // A micro-batch is stored from the start of the stage's forward pass to the end of its backward pass (INFERENCE: of its
 // forward pass); every stage stores one at least. Complexity O(stages log).
 // REQUIRES: a whole structure in linear order, one device for each stage.
-std::optional<JudgedPattern> CheckPattern(const Cluster& cluster, const PlanningProblem& problem,
+std::optional<JudgedPattern> CheckPattern(const Cluster& cluster, const ResolvedProblem& problem,
                                           const Assignment& assignment, const JudgedPipeline& pipeline,
                                           const PeriodicPattern& pattern, Violations& violations);
 

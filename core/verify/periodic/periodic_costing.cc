@@ -19,13 +19,12 @@ namespace {
 
 class PeriodicCosting {
  public:
-  PeriodicCosting(const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem,
-                  const Assignment& assignment)
-      : graph_(graph), cluster_(cluster), problem_(problem), assignment_(assignment) {
-    pipeline_.cuts = CutsOf(graph, cluster, problem, assignment);
+  PeriodicCosting(const ResolvedInput& input, const Assignment& assignment)
+      : graph_(input.graph), cluster_(input.cluster), problem_(input.problem), assignment_(assignment) {
+    pipeline_.cuts = CutsOf(input, assignment);
     for (const Assignment::Stage& stage : assignment.stages) AddStage(stage);
-    if (Recomputes(problem)) Recompute();
-    plan_.problem = problem;
+    if (Recomputes(input.problem)) Recompute();
+    plan_.problem = input.problem;
   }
 
   std::optional<Plan> Run(const PeriodicPattern& pattern, Violations& violations) {
@@ -48,7 +47,7 @@ class PeriodicCosting {
     Picoseconds backward{0};
     const DeviceClass& device_class = cluster_.class_of(assigned.devices.front());
     for (const OperatorId op : assigned.operators) {
-      const JudgedTime time = TimeOn(graph_.operators[op.index()], device_class, *problem_.workload).value();
+      const JudgedTime time = TimeOn(graph_.operators[op.index()], device_class, problem_.workload).value();
       forward += time.forward;
       backward += time.backward;
       if (time.estimated) ++plan_.estimate.estimated_operators;
@@ -149,14 +148,14 @@ class PeriodicCosting {
       std::pair<DeviceId, DeviceId> back(there.second, there.first);
       if (!is_full_duplex) there = back = std::min(there, back);
       AddLoad(pipeline_.cuts[cut].forward, loads[there]);
-      if (*problem_.workload == Workload::kTraining) AddLoad(pipeline_.cuts[cut].backward, loads[back]);
+      if (problem_.workload == Workload::kTraining) AddLoad(pipeline_.cuts[cut].backward, loads[back]);
     }
     for (const auto& [devices, load] : loads) plan_.links.push_back({devices.first, devices.second, load});
   }
 
   const OperatorGraph& graph_;
   const Cluster& cluster_;
-  const PlanningProblem& problem_;
+  const ResolvedProblem& problem_;
   const Assignment& assignment_;
   JudgedPipeline pipeline_;
   Plan plan_;
@@ -164,10 +163,9 @@ class PeriodicCosting {
 
 }  // namespace
 
-std::optional<Plan> CostPeriodicAssignment(const OperatorGraph& graph, const Cluster& cluster,
-                                           const PlanningProblem& problem, const Assignment& assignment,
+std::optional<Plan> CostPeriodicAssignment(const ResolvedInput& input, const Assignment& assignment,
                                            const PeriodicPattern& pattern, Violations& violations) {
-  return PeriodicCosting(graph, cluster, problem, assignment).Run(pattern, violations);
+  return PeriodicCosting(input, assignment).Run(pattern, violations);
 }
 
 }  // namespace planwright

@@ -17,8 +17,7 @@ namespace planwright {
 // adds them. nullopt: the pattern is too broken to cost. The objective is the period; transfers load links and no
 // device. REQUIRES: a uniform interconnect; a whole structure in linear order, one device for each stage. Complexity
 // that of CheckPattern, CutsOf and BackwardContiguity, and O(operators + cost entries).
-std::optional<Plan> CostPeriodicAssignment(const OperatorGraph& graph, const Cluster& cluster,
-                                           const PlanningProblem& problem, const Assignment& assignment,
+std::optional<Plan> CostPeriodicAssignment(const ResolvedInput& input, const Assignment& assignment,
                                            const PeriodicPattern& pattern, Violations& violations);
 
 }  // namespace planwright

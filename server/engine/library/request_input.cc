@@ -37,7 +37,7 @@ bool WantsShape(const Request& request) {
 }
 
 template <typename Request>
-absl::StatusOr<OperatorGraph> WholeGraphOf(const Request& request, const NamedInputs& names, Violations& violations) {
+absl::StatusOr<OperatorGraph> WholeGraphOf(const Request& request, const InputLookup& names, Violations& violations) {
   switch (request.graph_source_case()) {
     case Request::kGraph:
       return DecodeGraph(request.graph(), violations);
@@ -52,14 +52,14 @@ absl::StatusOr<OperatorGraph> WholeGraphOf(const Request& request, const NamedIn
 
 // A shape that nobody asks for is dropped: with it and without it the question is the same.
 template <typename Request>
-absl::StatusOr<OperatorGraph> GraphOf(const Request& request, const NamedInputs& names, Violations& violations) {
+absl::StatusOr<OperatorGraph> GraphOf(const Request& request, const InputLookup& names, Violations& violations) {
   ASSIGN_OR_RETURN(OperatorGraph graph, WholeGraphOf(request, names, violations));
   if (!WantsShape(request)) graph.transformer.reset();
   return graph;
 }
 
 template <typename Request>
-absl::StatusOr<Cluster> ClusterOf(const Request& request, const ModelLimits& limits, const NamedInputs& names,
+absl::StatusOr<Cluster> ClusterOf(const Request& request, const ModelLimits& limits, const InputLookup& names,
                                   Violations& violations) {
   switch (request.cluster_source_case()) {
     case Request::kCluster:
@@ -74,7 +74,7 @@ absl::StatusOr<Cluster> ClusterOf(const Request& request, const ModelLimits& lim
 }
 
 template <typename Request>
-absl::StatusOr<RequestInput> ReadBoth(const Request& request, const ModelLimits& limits, const NamedInputs& names,
+absl::StatusOr<RequestInput> ReadBoth(const Request& request, const ModelLimits& limits, const InputLookup& names,
                                       Violations& violations) {
   RequestInput input;
   ASSIGN_OR_RETURN(input.graph, GraphOf(request, names, violations));
@@ -85,36 +85,36 @@ absl::StatusOr<RequestInput> ReadBoth(const Request& request, const ModelLimits&
 }  // namespace
 
 absl::StatusOr<RequestInput> ReadInput(const v1::CreatePlanRequest& request, const ModelLimits& limits,
-                                       const NamedInputs& names, Violations& violations) {
+                                       const InputLookup& names, Violations& violations) {
   return ReadBoth(request, limits, names, violations);
 }
 
 absl::StatusOr<RequestInput> ReadInput(const v1::StreamPlanRequest& request, const ModelLimits& limits,
-                                       const NamedInputs& names, Violations& violations) {
+                                       const InputLookup& names, Violations& violations) {
   return ReadBoth(request, limits, names, violations);
 }
 
 absl::StatusOr<RequestInput> ReadInput(const v1::EvaluatePlanRequest& request, const ModelLimits& limits,
-                                       const NamedInputs& names, Violations& violations) {
+                                       const InputLookup& names, Violations& violations) {
   return ReadBoth(request, limits, names, violations);
 }
 
 absl::StatusOr<RequestInput> ReadInput(const v1::SimulatePlanRequest& request, const ModelLimits& limits,
-                                       const NamedInputs& names, Violations& violations) {
+                                       const InputLookup& names, Violations& violations) {
   return ReadBoth(request, limits, names, violations);
 }
 
 absl::StatusOr<Cluster> ReadCluster(const v1::BatchCreatePlansRequest& request, const ModelLimits& limits,
-                                    const NamedInputs& names, Violations& violations) {
+                                    const InputLookup& names, Violations& violations) {
   return ClusterOf(request, limits, names, violations);
 }
 
-absl::StatusOr<OperatorGraph> ReadGraph(const v1::BatchCreatePlansRequest& request, const NamedInputs& names,
+absl::StatusOr<OperatorGraph> ReadGraph(const v1::BatchCreatePlansRequest& request, const InputLookup& names,
                                         Violations& violations) {
   return GraphOf(request, names, violations);
 }
 
-absl::StatusOr<OperatorGraph> ReadGraph(const v1::BatchCreatePlansRequest::Entry& entry, const NamedInputs& names,
+absl::StatusOr<OperatorGraph> ReadGraph(const v1::BatchCreatePlansRequest::Entry& entry, const InputLookup& names,
                                         Violations& violations) {
   return GraphOf(entry, names, violations);
 }

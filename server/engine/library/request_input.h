@@ -8,7 +8,7 @@
 #include "core/model/graph.h"
 #include "core/model/validator.h"
 #include "planwright/v1/planning_service.pb.h"
-#include "server/engine/library/named_inputs.h"
+#include "server/engine/library/input_lookup.h"
 
 namespace planwright::server {
 
@@ -18,22 +18,22 @@ struct RequestInput {
 };
 
 // Adds violations for a source that is not set, a reference that is no name, and all that the codec finds. Errors:
-// those of NamedInputs.
+// those of InputLookup.
 absl::StatusOr<RequestInput> ReadInput(const v1::CreatePlanRequest& request, const ModelLimits& limits,
-                                       const NamedInputs& names, Violations& violations);
+                                       const InputLookup& names, Violations& violations);
 absl::StatusOr<RequestInput> ReadInput(const v1::StreamPlanRequest& request, const ModelLimits& limits,
-                                       const NamedInputs& names, Violations& violations);
+                                       const InputLookup& names, Violations& violations);
 absl::StatusOr<RequestInput> ReadInput(const v1::EvaluatePlanRequest& request, const ModelLimits& limits,
-                                       const NamedInputs& names, Violations& violations);
+                                       const InputLookup& names, Violations& violations);
 absl::StatusOr<RequestInput> ReadInput(const v1::SimulatePlanRequest& request, const ModelLimits& limits,
-                                       const NamedInputs& names, Violations& violations);
+                                       const InputLookup& names, Violations& violations);
 
 // One half each.
 absl::StatusOr<Cluster> ReadCluster(const v1::BatchCreatePlansRequest& request, const ModelLimits& limits,
-                                    const NamedInputs& names, Violations& violations);
-absl::StatusOr<OperatorGraph> ReadGraph(const v1::BatchCreatePlansRequest& request, const NamedInputs& names,
+                                    const InputLookup& names, Violations& violations);
+absl::StatusOr<OperatorGraph> ReadGraph(const v1::BatchCreatePlansRequest& request, const InputLookup& names,
                                         Violations& violations);
-absl::StatusOr<OperatorGraph> ReadGraph(const v1::BatchCreatePlansRequest::Entry& entry, const NamedInputs& names,
+absl::StatusOr<OperatorGraph> ReadGraph(const v1::BatchCreatePlansRequest::Entry& entry, const InputLookup& names,
                                         Violations& violations);
 
 // OK where there are no violations; else INVALID_ARGUMENT with them and with all that the validator finds in the rest.

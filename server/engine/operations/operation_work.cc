@@ -59,14 +59,14 @@ void Pause(std::chrono::milliseconds time, const std::stop_token& stop) {
 
 // The claim to search for the task; nullptr: it is not to be had. Waits while somebody else has it, until there is a
 // plan, which is `found` then.
-std::shared_ptr<Claims::Claim> AwaitClaim(PlanningEngine& engine, Claims* claims, const PlanTask& task,
-                                          const CallContext& context, std::shared_ptr<const CachedPlan>& found) {
+std::shared_ptr<ClaimKeeper::Claim> AwaitClaim(PlanningEngine& engine, ClaimKeeper* claims, const PlanTask& task,
+                                               const CallContext& context, std::shared_ptr<const CachedPlan>& found) {
   constexpr std::chrono::milliseconds kPause{250};
   if (claims == nullptr || task.skip_cache) return nullptr;
   const std::string key = PlanFinder::ClaimKey(task, context.tenant);
   while (true) {
     const auto time = std::chrono::floor<std::chrono::milliseconds>(engine.EffortFor(task, context).time);
-    Claims::Outcome outcome = claims->Try(key, time);
+    ClaimKeeper::Outcome outcome = claims->Try(key, time);
     // Whoever had it may have stored its plan in between.
     found = engine.FetchPlan(task, context);
     const bool is_other = outcome.expected_by_other.has_value();
@@ -75,7 +75,7 @@ std::shared_ptr<Claims::Claim> AwaitClaim(PlanningEngine& engine, Claims* claims
   }
 }
 
-absl::StatusOr<v1::Plan> MakePlan(PlanningEngine& engine, Store& store, Claims* claims, OperationJob& job,
+absl::StatusOr<v1::Plan> MakePlan(PlanningEngine& engine, Store& store, ClaimKeeper* claims, OperationJob& job,
                                   SearchObserver& log) {
   const Operation& operation = job.operation();
   ASSIGN_OR_RETURN(const v1::CreatePlanRequest request, RequestOf(store, operation));
@@ -86,7 +86,7 @@ absl::StatusOr<v1::Plan> MakePlan(PlanningEngine& engine, Store& store, Claims* 
   if (kept.has_value()) return *std::move(kept);
   task.start = SavedPlacement(operation, task);
   std::shared_ptr<const CachedPlan> plan = engine.FindPlan(task, context);
-  std::shared_ptr<Claims::Claim> claim;
+  std::shared_ptr<ClaimKeeper::Claim> claim;
   if (plan == nullptr) claim = AwaitClaim(engine, claims, task, context, plan);
   const bool is_cached = plan != nullptr;
   if (!is_cached) {
@@ -106,7 +106,7 @@ OperationEnd Failed(const absl::Status& status) {
 
 }  // namespace
 
-OperationEnd RunOperation(PlanningEngine& engine, Store& store, Claims* claims, OperationJob& job,
+OperationEnd RunOperation(PlanningEngine& engine, Store& store, ClaimKeeper* claims, OperationJob& job,
                           SearchObserver& log) {
   const std::stop_callback on_stop(job.stop(), [&log] { log.OnStopRequested(); });
   const absl::StatusOr<v1::Plan> plan = WithoutExceptions([&] { return MakePlan(engine, store, claims, job, log); });

@@ -4,7 +4,7 @@
 
 #include "server/engine/planning_engine.h"
 #include "server/engine/task/search_observer.h"
-#include "server/serving/operations/claims.h"
+#include "server/serving/operations/claim_keeper.h"
 #include "server/serving/operations/operation_runner.h"
 #include "server/store/store.h"
 
@@ -14,7 +14,8 @@ namespace planwright::server {
 // the operation's result, except that of a store that does not work, after which somebody is to go on (kCancelled).
 // `store`: where the job is from. `log`: told of the two ends of the search; outlives the call.
 // `claims`: nullptr, nobody else searches for the same; a search that somebody else has claimed is waited for.
-OperationEnd RunOperation(PlanningEngine& engine, Store& store, Claims* claims, OperationJob& job, SearchObserver& log);
+OperationEnd RunOperation(PlanningEngine& engine, Store& store, ClaimKeeper* claims, OperationJob& job,
+                          SearchObserver& log);
 
 // The end of an operation that has ended its servers too often.
 OperationEnd GiveUpOperation(const Operation& operation);

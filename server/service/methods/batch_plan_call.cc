@@ -26,7 +26,7 @@ grpc::ServerUnaryReactor* BatchPlanCall::Start() {
 absl::Status BatchPlanCall::Read() {
   RETURN_IF_ERROR(ReadMessage(request_, services_.engine.model_limits(), unpacked_, message_));
   reading_ = NamesStored() ? &services_.lookups : &services_.long_reads;
-  Executor::Job job = Reading([this](absl::Status status) {
+  Executor::QueuedJob job = Reading([this](absl::Status status) {
     if (status.ok()) {
       status = WithoutExceptions([this] {
         ASSIGN_OR_RETURN(batch_,
@@ -48,7 +48,7 @@ bool BatchPlanCall::NamesStored() const {
                      [](const auto& entry) { return absl::StartsWith(entry.graph_reference(), "graphs/"); });
 }
 
-Executor::Job BatchPlanCall::Reading(std::function<void(const absl::Status&)> run) {
+Executor::QueuedJob BatchPlanCall::Reading(std::function<void(const absl::Status&)> run) {
   return {.deadline = start_.deadline,
           .stop = stop_,
           .run = std::move(run),

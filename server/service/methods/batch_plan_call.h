@@ -32,7 +32,7 @@ class BatchPlanCall final : public UnaryReactor {
   // Whether a problem names what is stored.
   bool NamesStored() const;
   // A job for `reading_`.
-  Executor::Job Reading(std::function<void(const absl::Status&)> run);
+  Executor::QueuedJob Reading(std::function<void(const absl::Status&)> run);
   // Orders the plan of the next problem, or goes on behind it where it cannot be read; without one, answers. Reads one
   // problem at most, so that others have their turn, and a caller that has gone, a deadline and a shutdown theirs.
   void Next();

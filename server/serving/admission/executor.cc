@@ -26,7 +26,7 @@ Executor::~Executor() {
   work_arrived_.notify_all();
 }
 
-absl::Status Executor::Submit(Job job) {
+absl::Status Executor::Submit(QueuedJob job) {
   Watch(job);
   const uint64_t number = job.number;
   const std::stop_source stop = job.stop;
@@ -44,7 +44,7 @@ absl::Status Executor::Submit(Job job) {
   return admitted;
 }
 
-void Executor::Requeue(Job job) {
+void Executor::Requeue(QueuedJob job) {
   Watch(job);
   job.has_place = true;
   const uint64_t number = job.number;
@@ -60,23 +60,23 @@ void Executor::Requeue(Job job) {
   if (stop.stop_requested()) Abandon(number);
 }
 
-void Executor::Watch(Job& job) {
+void Executor::Watch(QueuedJob& job) {
   using Callback = std::stop_callback<std::function<void()>>;
   job.number = ++numbers_;
   job.watch = std::make_shared<Callback>(job.stop.get_token(), [this, number = job.number] { Abandon(number); });
 }
 
 void Executor::Abandon(uint64_t number) {
-  std::vector<Job> gone;
+  std::vector<QueuedJob> gone;
   {
     const std::lock_guard lock(mutex_);
-    gone = waiting_.TakeIf([number](const Job& job) { return job.number == number; });
-    for (const Job& job : gone) Release(job);
+    gone = waiting_.TakeIf([number](const QueuedJob& job) { return job.number == number; });
+    for (const QueuedJob& job : gone) Release(job);
   }
-  for (const Job& job : gone) job.run(Admission(job));
+  for (const QueuedJob& job : gone) job.run(Admission(job));
 }
 
-absl::Status Executor::Admit(const Job& job, std::vector<Refusal>& refused) {
+absl::Status Executor::Admit(const QueuedJob& job, std::vector<Refusal>& refused) {
   if (!admitting_) {
     return WithRetryDelay(absl::UnavailableError("the server is shutting down"), options_.retry_delay);
   }
@@ -84,12 +84,12 @@ absl::Status Executor::Admit(const Job& job, std::vector<Refusal>& refused) {
   absl::Status admitted = waiting_.Admit(job.tenant, options_.now());
   if (!admitted.ok()) return admitted;
   admitted = Room(job);
-  std::vector<Job> displaced;
+  std::vector<QueuedJob> displaced;
   if (!admitted.ok()) displaced = Displace(job);
   if (!displaced.empty()) admitted = absl::OkStatus();
   if (admitted.ok()) admitted = Timeliness(job);
   if (!admitted.ok()) waiting_.GiveBack(job.tenant);
-  for (Job& other : displaced) {
+  for (QueuedJob& other : displaced) {
     if (admitted.ok()) {
       absl::Status why = WithRetryDelay(
           absl::ResourceExhaustedError("the server is full, and another tenant has less than its share: this request, "
@@ -103,12 +103,12 @@ absl::Status Executor::Admit(const Job& job, std::vector<Refusal>& refused) {
   return admitted;
 }
 
-std::vector<Job> Executor::Displace(const Job& job) {
+std::vector<QueuedJob> Executor::Displace(const QueuedJob& job) {
   const SharedRoom::Amount wanted{1, job.bytes};
   if (!room_.IsWithinShare(job.tenant, wanted)) return {};
-  std::vector<Job> displaced;
+  std::vector<QueuedJob> displaced;
   while (!room_.Fits(wanted)) {
-    std::optional<Job> newest =
+    std::optional<QueuedJob> newest =
         waiting_.TakeNewest([&](const std::string& tenant) { return room_.TimesItsShare(tenant, job.tenant, wanted); });
     if (!newest.has_value()) break;
     Release(*newest);
@@ -116,16 +116,16 @@ std::vector<Job> Executor::Displace(const Job& job) {
     displaced.insert(displaced.begin(), *std::move(newest));
   }
   if (room_.Fits(wanted)) return displaced;
-  for (Job& other : displaced) Enter(std::move(other));
+  for (QueuedJob& other : displaced) Enter(std::move(other));
   return {};
 }
 
-void Executor::Enter(Job job) {
+void Executor::Enter(QueuedJob job) {
   room_.Add(job.tenant, {1, job.bytes});
   waiting_.Push(std::move(job), options_.now());
 }
 
-void Executor::Release(const Job& job) { room_.Remove(job.tenant, {1, job.bytes}); }
+void Executor::Release(const QueuedJob& job) { room_.Remove(job.tenant, {1, job.bytes}); }
 
 void Executor::SetTenants(TenantTable tenants) {
   {
@@ -143,18 +143,18 @@ void Executor::StopAdmission() {
 }
 
 void Executor::StopAll() {
-  std::vector<Job> refused;
+  std::vector<QueuedJob> refused;
   std::vector<std::stop_source> running;
   {
     const std::lock_guard lock(mutex_);
     stopped_ = true;
-    refused = waiting_.TakeIf([](const Job&) { return true; });
-    for (const Job& job : refused) Release(job);
+    refused = waiting_.TakeIf([](const QueuedJob&) { return true; });
+    for (const QueuedJob& job : refused) Release(job);
     running.assign(running_.begin(), running_.end());
   }
   // Outside the lock: requesting a stop runs the callbacks that are registered for it.
   for (const std::stop_source& stop : running) stop.request_stop();
-  for (const Job& job : refused) job.run(absl::UnavailableError("the server is shutting down"));
+  for (const QueuedJob& job : refused) job.run(absl::UnavailableError("the server is shutting down"));
 }
 
 Executor::Load Executor::load() const {
@@ -183,7 +183,7 @@ bool Executor::is_admitting() const {
 void Executor::Work() {
   BeNicer(options_.nice);
   std::unique_lock lock(mutex_);
-  while (std::optional<Job> job = Next(lock)) {
+  while (std::optional<QueuedJob> job = Next(lock)) {
     const Clock::time_point start = last_start_;
     const auto running = running_.insert(running_.end(), job->stop);
     running_bytes_ += job->running_bytes;
@@ -202,16 +202,16 @@ void Executor::Work() {
   }
 }
 
-std::optional<Job> Executor::Next(std::unique_lock<std::mutex>& lock) {
+std::optional<QueuedJob> Executor::Next(std::unique_lock<std::mutex>& lock) {
   using Who = TenantShares::Who;
   while (true) {
     last_start_ = options_.now();
-    const auto fits = [this](const Job& job) {
+    const auto fits = [this](const QueuedJob& job) {
       return running_.empty() || job.running_bytes <= options_.max_running_bytes - running_bytes_;
     };
     const bool is_spare = running_.size() >= static_cast<std::size_t>(options_.max_running);
     const Who who = is_spare ? Who::kIdle : Who::kMany;
-    std::optional<Job> job = waiting_.Pop(last_start_, ending_ ? Who::kAll : who, fits);
+    std::optional<QueuedJob> job = waiting_.Pop(last_start_, ending_ ? Who::kAll : who, fits);
     if (job.has_value() || ending_) return job;
     work_arrived_.wait(lock);
   }
@@ -227,7 +227,7 @@ void Executor::NoteEnd(const std::string& tenant, Clock::time_point start, bool 
   if (waiting_.waiting() > 0) work_arrived_.notify_all();
 }
 
-absl::Status Executor::Admission(const Job& job) const {
+absl::Status Executor::Admission(const QueuedJob& job) const {
   if (job.stop.stop_requested()) return absl::CancelledError("cancelled while waiting for other requests");
   if (job.deadline.has_value() && options_.now() >= *job.deadline) {
     return absl::DeadlineExceededError("the deadline passed while waiting for other requests");
@@ -235,7 +235,7 @@ absl::Status Executor::Admission(const Job& job) const {
   return absl::OkStatus();
 }
 
-absl::Status Executor::Room(const Job& job) const {
+absl::Status Executor::Room(const QueuedJob& job) const {
   const std::string load = absl::StrCat(running_.size(), " requests run and ", waiting_.waiting(), " wait");
   const auto full = [this](const std::string& why) {
     return WithRetryDelay(absl::ResourceExhaustedError("the server is full: " + why), options_.retry_delay);
@@ -248,7 +248,7 @@ absl::Status Executor::Room(const Job& job) const {
   return absl::OkStatus();
 }
 
-absl::Status Executor::Timeliness(const Job& job) const {
+absl::Status Executor::Timeliness(const QueuedJob& job) const {
   const auto workers = static_cast<std::size_t>(options_.max_running);
   if (!job.deadline.has_value() || !mean_seconds_.has_value()) return absl::OkStatus();
   // What nothing of its tenant is in the way of has the spare threads, as far as one can tell.
@@ -271,7 +271,7 @@ absl::Status Executor::Timeliness(const Job& job) const {
 }
 
 void Executor::TakeAbandoned(std::vector<Refusal>& refused) {
-  for (Job& job : waiting_.TakeIf([this](const Job& waiting) { return !Admission(waiting).ok(); })) {
+  for (QueuedJob& job : waiting_.TakeIf([this](const QueuedJob& waiting) { return !Admission(waiting).ok(); })) {
     Release(job);
     absl::Status why = Admission(job);
     refused.push_back({std::move(job), std::move(why)});

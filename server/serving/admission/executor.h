@@ -24,7 +24,7 @@
 
 #include "absl/status/status.h"
 #include "server/serving/admission/fair_queue.h"
-#include "server/serving/admission/job.h"
+#include "server/serving/admission/queued_job.h"
 #include "server/serving/admission/shared_room.h"
 #include "server/serving/tenants/tenant_limits.h"
 
@@ -52,7 +52,7 @@ class Executor {
     int max_waiting = 0;
     // Of the jobs that wait and run together; a job that is alone may be larger.
     int64_t max_bytes = std::numeric_limits<int64_t>::max();
-    // Of Job::running_bytes of the jobs that run; a job that runs alone may take more.
+    // Of QueuedJob::running_bytes of the jobs that run; a job that runs alone may take more.
     int64_t max_running_bytes = std::numeric_limits<int64_t>::max();
     // What a refused caller is told to wait.
     std::chrono::milliseconds retry_delay{1000};
@@ -60,7 +60,7 @@ class Executor {
     std::function<Clock::time_point()> now = &Clock::now;
   };
 
-  using Job = server::Job;
+  using QueuedJob = server::QueuedJob;
 
   struct Load {
     int running = 0;
@@ -76,13 +76,13 @@ class Executor {
   // Queues `job`; it may start, or be answered, before Submit returns. On error `run` is not called.
   // Errors: RESOURCE_EXHAUSTED, full, for all or for its tenant, or too late for its deadline (RetryDelayOf);
   // UNAVAILABLE after StopAdmission (RetryDelayOf).
-  absl::Status Submit(Job job);
+  absl::Status Submit(QueuedJob job);
 
   // Puts the rest of a job at the end of the queue, so that others have their turn: its place is its own, so it is
   // never refused. To be called as the last act of `run`, where for a moment the job counts twice, or later, when its
   // client has taken what there was. Its `run` is called as if it had been submitted, maybe at once where its caller
   // has gone, also after StopAdmission; after StopAll its stop is requested.
-  void Requeue(Job job);
+  void Requeue(QueuedJob job);
 
   // Weights and limits of tenants, for jobs that are not running yet.
   void SetTenants(TenantTable tenants);
@@ -104,31 +104,31 @@ class Executor {
 
  private:
   struct Refusal {
-    Job job;
+    QueuedJob job;
     absl::Status why;
   };
 
   void Work();
   // Gives `job` its number and has it taken out of the queue when its stop is requested.
-  void Watch(Job& job);
+  void Watch(QueuedJob& job);
   // Answers the job of that number if it waits, because its caller has gone.
   void Abandon(uint64_t number);
   // OK, or why `job` is not worth running any more.
-  absl::Status Admission(const Job& job) const;
+  absl::Status Admission(const QueuedJob& job) const;
   // Whether `job` may be queued now, and those who have to go for it. REQUIRES: mutex_ is held.
-  absl::Status Admit(const Job& job, std::vector<Refusal>& refused);
+  absl::Status Admit(const QueuedJob& job, std::vector<Refusal>& refused);
   // Takes out of the queue what has to give way to `job`; nothing where that would not make room. REQUIRES: mutex_ is
   // held, and there is no room.
-  std::vector<Job> Displace(const Job& job);
+  std::vector<QueuedJob> Displace(const QueuedJob& job);
   // Into the queue, and out of its accounts. REQUIRES: mutex_ is held.
-  void Enter(Job job);
-  void Release(const Job& job);
+  void Enter(QueuedJob job);
+  void Release(const QueuedJob& job);
   // Why `job` cannot be taken in addition to the others; OK: it can. REQUIRES: mutex_ is held.
-  absl::Status Room(const Job& job) const;
+  absl::Status Room(const QueuedJob& job) const;
   // Why `job` would be too late, as far as one can tell; OK: it would not. REQUIRES: mutex_ is held.
-  absl::Status Timeliness(const Job& job) const;
+  absl::Status Timeliness(const QueuedJob& job) const;
   // The next job, once there is one; nullopt: the executor ends. REQUIRES: `lock` holds mutex_.
-  std::optional<Job> Next(std::unique_lock<std::mutex>& lock);
+  std::optional<QueuedJob> Next(std::unique_lock<std::mutex>& lock);
   // A job of `tenant` that began at `start` has ended; `has_run`: it was not only answered. REQUIRES: mutex_ is held.
   void NoteEnd(const std::string& tenant, Clock::time_point start, bool has_run);
   // Takes out the waiting jobs whose callers have given up, or whose time is over. REQUIRES: mutex_ is held.

@@ -64,20 +64,21 @@ void FairQueue::ForgetIdle(TimePoint now) {
   });
 }
 
-void FairQueue::Push(Job job, TimePoint now) {
+void FairQueue::Push(QueuedJob job, TimePoint now) {
   if (tenants_.size() > TenantShares::kMaxTenants) ForgetIdle(now);
   shares_.SetWaiting(job.tenant, /*waits=*/true, now);
   tenants_[job.tenant].waiting[static_cast<std::size_t>(job.priority)].push_back(std::move(job));
   ++waiting_;
 }
 
-std::optional<Job> FairQueue::Pop(TimePoint now, TenantShares::Who who, const std::function<bool(const Job&)>& fits) {
+std::optional<QueuedJob> FairQueue::Pop(TimePoint now, TenantShares::Who who,
+                                        const std::function<bool(const QueuedJob&)>& fits) {
   const std::vector<std::string> turns = shares_.InTurn(now, who);
   if (turns.empty()) return std::nullopt;
   Tenant& next = tenants_[turns.front()];
-  std::deque<Job>& jobs = NextJobs(next);
+  std::deque<QueuedJob>& jobs = NextJobs(next);
   if (fits && !fits(jobs.front())) return std::nullopt;
-  Job job = std::move(jobs.front());
+  QueuedJob job = std::move(jobs.front());
   jobs.pop_front();
   ++next.turns;
   --waiting_;
@@ -88,12 +89,12 @@ std::optional<Job> FairQueue::Pop(TimePoint now, TenantShares::Who who, const st
 
 void FairQueue::Finish(const std::string& name, TimePoint start, TimePoint now) { shares_.Finish(name, start, now); }
 
-std::vector<Job> FairQueue::TakeIf(const std::function<bool(const Job&)>& is_wanted) {
-  std::vector<Job> taken;
+std::vector<QueuedJob> FairQueue::TakeIf(const std::function<bool(const QueuedJob&)>& is_wanted) {
+  std::vector<QueuedJob> taken;
   for (auto& [name, tenant] : tenants_) {
-    for (std::deque<Job>& jobs : tenant.waiting) {
+    for (std::deque<QueuedJob>& jobs : tenant.waiting) {
       const auto first =
-          std::stable_partition(jobs.begin(), jobs.end(), [&](const Job& job) { return !is_wanted(job); });
+          std::stable_partition(jobs.begin(), jobs.end(), [&](const QueuedJob& job) { return !is_wanted(job); });
       taken.insert(taken.end(), std::make_move_iterator(first), std::make_move_iterator(jobs.end()));
       jobs.erase(first, jobs.end());
     }
@@ -103,7 +104,7 @@ std::vector<Job> FairQueue::TakeIf(const std::function<bool(const Job&)>& is_wan
   return taken;
 }
 
-std::optional<Job> FairQueue::TakeNewest(const std::function<double(const std::string& tenant)>& excess) {
+std::optional<QueuedJob> FairQueue::TakeNewest(const std::function<double(const std::string& tenant)>& excess) {
   std::multimap<double, const std::string*, std::greater<>> beyond;
   for (const auto& [name, tenant] : tenants_) {
     const double by = tenant.waiting_count() > 0 ? excess(name) : 0;
@@ -111,7 +112,7 @@ std::optional<Job> FairQueue::TakeNewest(const std::function<double(const std::s
   }
   for (const auto& [by, name] : beyond) {
     Tenant& tenant = tenants_.at(*name);
-    std::optional<Job> newest = TakeNewestOf(tenant);
+    std::optional<QueuedJob> newest = TakeNewestOf(tenant);
     if (!newest.has_value()) continue;
     --waiting_;
     if (tenant.waiting_count() == 0) shares_.SetWaiting(*name, /*waits=*/false, TimePoint());
@@ -120,11 +121,11 @@ std::optional<Job> FairQueue::TakeNewest(const std::function<double(const std::s
   return std::nullopt;
 }
 
-std::optional<Job> FairQueue::TakeNewestOf(Tenant& tenant) {
+std::optional<QueuedJob> FairQueue::TakeNewestOf(Tenant& tenant) {
   for (auto jobs = tenant.waiting.rbegin(); jobs != tenant.waiting.rend(); ++jobs) {
-    const auto newest = std::find_if(jobs->rbegin(), jobs->rend(), [](const Job& job) { return !job.has_place; });
+    const auto newest = std::find_if(jobs->rbegin(), jobs->rend(), [](const QueuedJob& job) { return !job.has_place; });
     if (newest == jobs->rend()) continue;
-    std::optional<Job> taken = std::move(*newest);
+    std::optional<QueuedJob> taken = std::move(*newest);
     jobs->erase(std::prev(newest.base()));
     return taken;
   }
@@ -147,9 +148,9 @@ std::size_t FairQueue::Ahead(const std::string& name) const {
   return ahead;
 }
 
-std::deque<Job>& FairQueue::NextJobs(Tenant& tenant) {
+std::deque<QueuedJob>& FairQueue::NextJobs(Tenant& tenant) {
   const bool is_background_turn = (tenant.turns + 1) % kTurns == 0;
-  std::deque<Job>& preferred = tenant.waiting[is_background_turn ? 1 : 0];
+  std::deque<QueuedJob>& preferred = tenant.waiting[is_background_turn ? 1 : 0];
   return preferred.empty() ? tenant.waiting[is_background_turn ? 0 : 1] : preferred;
 }
 

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "server/serving/admission/job.h"
+#include "server/serving/admission/queued_job.h"
 #include "server/serving/tenants/tenant_limits.h"
 #include "server/serving/tenants/tenant_shares.h"
 
@@ -40,21 +40,21 @@ class FairQueue {
   void GiveBack(const std::string& tenant);
 
   // Whatever the limits say.
-  void Push(Job job, TimePoint now);
+  void Push(QueuedJob job, TimePoint now);
 
   // The job whose turn it is, which runs from now on; nullopt: there is none that may run, or it does not fit yet.
-  std::optional<Job> Pop(TimePoint now, TenantShares::Who who = TenantShares::Who::kMany,
-                         const std::function<bool(const Job&)>& fits = {});
+  std::optional<QueuedJob> Pop(TimePoint now, TenantShares::Who who = TenantShares::Who::kMany,
+                               const std::function<bool(const QueuedJob&)>& fits = {});
 
   // A job of `tenant` that was popped at `start` has ended.
   void Finish(const std::string& tenant, TimePoint start, TimePoint now);
 
   // Takes out the waiting jobs that `is_wanted` names.
-  std::vector<Job> TakeIf(const std::function<bool(const Job&)>& is_wanted);
+  std::vector<QueuedJob> TakeIf(const std::function<bool(const QueuedJob&)>& is_wanted);
 
   // Takes out the newest job, one in the background before any other, of the tenant with the largest `excess` beyond 1;
-  // none with Job::has_place. nullopt: there is none.
-  std::optional<Job> TakeNewest(const std::function<double(const std::string& tenant)>& excess);
+  // none with QueuedJob::has_place. nullopt: there is none.
+  std::optional<QueuedJob> TakeNewest(const std::function<double(const std::string& tenant)>& excess);
 
   std::size_t waiting() const { return waiting_; }
   bool HasWaiting(const std::string& tenant) const;
@@ -64,7 +64,7 @@ class FairQueue {
  private:
   struct Tenant {
     // By priority.
-    std::array<std::deque<Job>, 2> waiting;
+    std::array<std::deque<QueuedJob>, 2> waiting;
     int turns = 0;
     double tokens = 0;
     std::optional<TimePoint> tokens_at;
@@ -75,9 +75,9 @@ class FairQueue {
   };
 
   // The jobs of the tenant whose first one is next. REQUIRES: there is one.
-  static std::deque<Job>& NextJobs(Tenant& tenant);
+  static std::deque<QueuedJob>& NextJobs(Tenant& tenant);
   // Takes the newest job without a place out of `tenant`; nullopt: there is none.
-  static std::optional<Job> TakeNewestOf(Tenant& tenant);
+  static std::optional<QueuedJob> TakeNewestOf(Tenant& tenant);
   // Room for tenants that are not known yet: those that rest are forgotten, unless their rate has to be remembered.
   void ForgetIdle(TimePoint now);
 

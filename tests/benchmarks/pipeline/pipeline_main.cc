@@ -65,7 +65,7 @@ constexpr std::array<PaperModel, 3> kModels = {{{"resnet152", {"7.6", "2.4", "1.
                                                 {"bert-large", {"1.0", "1.0", "1.0"}, {"1.1", "1.1", "1.0"}},
                                                 {"swin-l", {"2.5", "1.4", "1.2"}, {"2.5", "1.6", "1.3"}}}};
 
-PlanningProblem ProblemOf(const OperatorGraph& graph, const PipelineShape& shape) {
+ResolvedProblem ProblemOf(const OperatorGraph& graph, const PipelineShape& shape) {
   PlanningProblem problem;
   problem.replication = Replication::kUniform;
   problem.schedule = ScheduleKind::kOneFOneB;
@@ -83,7 +83,7 @@ class PipelineCase {
         graph_(MakeZooModel(model).value()),
         cluster_(MakeZooCluster(cluster).value()),
         problem_(ProblemOf(graph_, shape)),
-        costs_(graph_, cluster_, *problem_.workload),
+        costs_(graph_, cluster_, problem_.workload),
         flat_(WithUniformLinks(request(), ConsumerCharge::kPerStage, AssumedSpeed::kMedian)) {}
   PipelineCase(const PipelineCase&) = delete;
   PipelineCase& operator=(const PipelineCase&) = delete;
@@ -156,7 +156,7 @@ class PipelineCase {
   const PipelineShape shape_;
   const OperatorGraph graph_;
   const Cluster cluster_;
-  const PlanningProblem problem_;
+  const ResolvedProblem problem_;
   const CostTable costs_;
   const SolverOptions options_;
   const UniformLinksProblem flat_;

@@ -34,10 +34,10 @@ void ForEachPlacement(const Check& check) {
 }
 
 Plan Cost(const Instance& instance, const Placement& placement, Overlap overlap, ScheduleKind schedule) {
-  PlanningProblem problem = ResolveProblem(instance.graph, instance.problem);
+  ResolvedProblem problem = ResolveProblem(instance.graph, instance.problem);
   problem.overlap = overlap;
   problem.schedule = schedule;
-  const CostTable costs(instance.graph, instance.cluster, *problem.workload);
+  const CostTable costs(instance.graph, instance.cluster, problem.workload);
   return CostPlan({instance.graph, instance.cluster, problem, costs}, placement);
 }
 

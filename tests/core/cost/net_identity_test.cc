@@ -23,14 +23,14 @@ Placement Scatter(const Instance& instance, RandomStream& random) {
 }
 
 // Loads by device from first principles.
-std::vector<Picoseconds> LoadsByNets(const Instance& instance, const PlanningProblem& problem, const CostTable& costs,
+std::vector<Picoseconds> LoadsByNets(const Instance& instance, const ResolvedProblem& problem, const CostTable& costs,
                                      const Placement& placement) {
   const auto is_kept = [&](OperatorId op) {
     return problem.workload == Workload::kTraining || instance.graph.operators[op.index()].pass == Pass::kForward;
   };
   const auto device_of = [&](OperatorId op) { return placement.stages[op.index()].devices.front(); };
   const TransferRules rules = RulesOf(instance.cluster.interconnect);
-  const int64_t ways = GradientsFollowTensors(instance.graph, *problem.workload) ? 2 : 1;
+  const int64_t ways = GradientsFollowTensors(instance.graph, problem.workload) ? 2 : 1;
   std::vector<Picoseconds> loads(instance.cluster.devices.size());
   for (std::size_t i = 0; i < instance.graph.operators.size(); ++i) {
     const DeviceId device = device_of(OperatorId(i));
@@ -61,8 +61,8 @@ TEST(NetIdentityTest, HoldsForRandomPlacements) {
   for (uint64_t seed = 0; seed < 400; ++seed) {
     Instance instance = MakeRandomInstance(seed);
     instance.problem.split = Split::kNonContiguous;
-    const PlanningProblem problem = ResolveProblem(instance.graph, instance.problem);
-    const CostTable costs(instance.graph, instance.cluster, *problem.workload);
+    const ResolvedProblem problem = ResolveProblem(instance.graph, instance.problem);
+    const CostTable costs(instance.graph, instance.cluster, problem.workload);
     RandomStream random(seed);
     const Placement placement = Scatter(instance, random);
     const Plan plan = CostPlan({instance.graph, instance.cluster, problem, costs}, placement);

@@ -62,8 +62,8 @@ TEST(FillFromEndTest, CopiesToHostMemoryAreHeldByTheSender) {
   EXPECT_THAT(Held({.overlap = Overlap::kFullDuplex, .through_host = true}, {{1, 0}, {1, 2}}), ElementsAre(6, 1));
 }
 
-PlanningProblem Steps(Replication replication, int32_t micro_batches) {
-  PlanningProblem problem;
+ResolvedProblem Steps(Replication replication, int32_t micro_batches) {
+  ResolvedProblem problem;
   problem.replication = replication;
   problem.micro_batches = micro_batches;
   problem.schedule = ScheduleKind::kOneFOneB;

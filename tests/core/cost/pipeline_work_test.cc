@@ -18,7 +18,7 @@ using ::testing::ElementsAre;
 using ::testing::SizeIs;
 
 PipelineWork WorkOf(const OperatorGraph& graph, const Cluster& cluster, const Plan& plan) {
-  return MeasurePipelineWork(graph, cluster, CostTable(graph, cluster, *plan.problem.workload), plan);
+  return MeasurePipelineWork(graph, cluster, CostTable(graph, cluster, plan.problem.workload), plan);
 }
 
 TEST(PipelineWorkTest, HostStagedStagesCopyOutOnceAndInOnceEach) {
@@ -54,12 +54,12 @@ TEST(PipelineWorkTest, PiecesOfSerialDevicesAddUpToTheChargesOfTheCostModel) {
     Instance instance = MakeModeInstance(mode, seed, 10);
     instance.problem.overlap = Overlap::kSerial;
     RandomStream random(seed);
-    const PlanningProblem problem = ResolveProblem(instance.graph, instance.problem);
+    const ResolvedProblem problem = ResolveProblem(instance.graph, instance.problem);
     const Verdict verdict =
-        VerifyPlacement(instance.graph, instance.cluster, problem, MakeModePlacement(instance, random));
+        VerifyPlacement({instance.graph, instance.cluster, problem}, MakeModePlacement(instance, random));
     if (!verdict.costed.has_value()) continue;
     const Plan plan = CostPlan(
-        {instance.graph, instance.cluster, problem, CostTable(instance.graph, instance.cluster, *problem.workload)},
+        {instance.graph, instance.cluster, problem, CostTable(instance.graph, instance.cluster, problem.workload)},
         PlacementOf(*verdict.costed));
     const Charges charges = ChargesOf(WorkOf(instance.graph, instance.cluster, plan));
     for (std::size_t stage = 0; stage < plan.stages.size(); ++stage) {
@@ -158,7 +158,7 @@ TEST(PipelineWorkTest, BothDirectionsHoldEveryStageTwiceAndReduceTheirGradients)
   cluster.interconnect = UniformInterconnect{1e9, Picoseconds(0)};
   const Plan plan = Cost(graph, cluster, Place({{0}, {1, 2}}, {0, 1}));
   const PipelineWork work =
-      MeasureBidirectionalWork(graph, cluster, CostTable(graph, cluster, *plan.problem.workload), plan);
+      MeasureBidirectionalWork(graph, cluster, CostTable(graph, cluster, plan.problem.workload), plan);
   EXPECT_THAT(work.stages[0].devices, ElementsAre(0, 1));
   EXPECT_THAT(work.stages[1].devices, ElementsAre(1, 0));
   // 2 (2 - 1) / 2 of the parameters.

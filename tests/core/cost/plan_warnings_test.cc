@@ -28,10 +28,10 @@ const Cluster& LimitedCluster() {
 
 std::vector<std::string> WarningsOf(const OperatorGraph& graph, const Cluster& cluster = LimitedCluster(),
                                     const PlanningProblem& problem = {}) {
-  const PlanningProblem resolved = ResolveProblem(graph, problem);
+  const ResolvedProblem resolved = ResolveProblem(graph, problem);
   Placement placement;
   placement.stages = {{{OperatorId(0)}, {DeviceId(0)}}, {{OperatorId(1)}, {DeviceId(1)}}};
-  const CostTable costs(graph, cluster, *resolved.workload);
+  const CostTable costs(graph, cluster, resolved.workload);
   return CostPlan({graph, cluster, resolved, costs}, placement).warnings;
 }
 

@@ -31,13 +31,13 @@ OperatorGraph Chain() {
 std::vector<std::pair<std::string, int64_t>> UncountedOf(const PlanningProblem& problem,
                                                          const OperatorGraph& graph = Chain(), bool spread = true) {
   const Cluster cluster = SmallCluster(3);
-  const PlanningProblem resolved = ResolveProblem(graph, problem);
+  const ResolvedProblem resolved = ResolveProblem(graph, problem);
   Placement placement;
   for (std::size_t i = 0; i < graph.operators.size(); ++i) {
     if (i == 0 || spread) placement.stages.push_back({{}, {DeviceId(i)}});
     placement.stages.back().operators.emplace_back(i);
   }
-  const CostTable costs(graph, cluster, *resolved.workload);
+  const CostTable costs(graph, cluster, resolved.workload);
   const Plan plan = CostPlan({graph, cluster, resolved, costs}, placement);
   std::vector<std::pair<std::string, int64_t>> uncounted;
   for (const UncountedMemory& memory : UncountedMemoryOf(graph, cluster, costs, plan)) {

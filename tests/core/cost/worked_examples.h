@@ -50,8 +50,8 @@ inline Placement Place(const std::vector<std::vector<std::size_t>>& operators,
 
 inline Plan Cost(const OperatorGraph& graph, const Cluster& cluster, const Placement& placement,
                  const PlanningProblem& problem = {}) {
-  const PlanningProblem resolved = ResolveProblem(graph, problem);
-  return CostPlan({graph, cluster, resolved, CostTable(graph, cluster, *resolved.workload)}, placement);
+  const ResolvedProblem resolved = ResolveProblem(graph, problem);
+  return CostPlan({graph, cluster, resolved, CostTable(graph, cluster, resolved.workload)}, placement);
 }
 
 // {in, compute, out, load} of every stage, in milliseconds.

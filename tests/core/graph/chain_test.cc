@@ -145,9 +145,9 @@ TEST(ChainTest, IsAValidOrderOfEveryRandomGraph) {
     SCOPED_TRACE(seed);
     const Instance instance = MakeRandomInstance(seed, 20);
     const OperatorGraph& graph = instance.graph;
-    const PlanningProblem problem = ResolveProblem(graph, instance.problem);
+    const ResolvedProblem problem = ResolveProblem(graph, instance.problem);
     const std::size_t max_layers = seed % 3 == 0 ? 4 : kMany;
-    const OperatorGroups layers = Linearize(graph, problem, max_layers);
+    const OperatorGroups layers = Linearize(graph, instance.problem, max_layers);
     EXPECT_LE(layers.size(), max_layers);
     const std::vector<int32_t> layer_of = LayersOf(graph, layers);
     const std::vector<int32_t> union_of = ColocationUnions(graph, problem);
@@ -167,7 +167,7 @@ TEST(ChainTest, IsAValidOrderOfEveryRandomGraph) {
         EXPECT_LE(layer_of[front], layer_of[back]);
       }
     }
-    EXPECT_EQ(Linearize(graph, problem, max_layers), layers);
+    EXPECT_EQ(Linearize(graph, instance.problem, max_layers), layers);
   }
 }
 

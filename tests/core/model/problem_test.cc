@@ -22,9 +22,9 @@ PlanningProblem Asking(Workload workload) {
   return problem;
 }
 
-Workload ResolvedWorkload(const OperatorGraph& graph) { return *ResolveProblem(graph, {}).workload; }
+Workload ResolvedWorkload(const OperatorGraph& graph) { return ResolveProblem(graph, {}).workload; }
 
-MemoryModel Resolved(const std::string& preset, Workload workload) {
+ResolvedMemory Resolved(const std::string& preset, Workload workload) {
   PlanningProblem problem = Asking(workload);
   problem.memory_model.preset = preset;
   return ResolveProblem(TwoOperators(), problem).memory_model;
@@ -104,11 +104,10 @@ struct PresetCase {
 class PresetTest : public ::testing::TestWithParam<PresetCase> {};
 
 TEST_P(PresetTest, BecomesFields) {
-  const MemoryModel memory = Resolved(GetParam().preset, GetParam().workload);
+  const ResolvedMemory memory = Resolved(GetParam().preset, GetParam().workload);
   EXPECT_EQ(memory.weight_versions, GetParam().weight_versions);
   EXPECT_EQ(memory.gradient_copies, GetParam().gradient_copies);
   EXPECT_EQ(memory.optimizer_bytes_per_parameter_byte, GetParam().optimizer);
-  EXPECT_EQ(memory.preset, "");
 }
 
 INSTANTIATE_TEST_SUITE_P(All, PresetTest,
@@ -128,16 +127,27 @@ TEST(ResolveMemoryTest, ExplicitFieldsWinOverThePreset) {
   problem.memory_model.weight_versions = 3;
   problem.memory_model.gradient_copies = 2;
   problem.memory_model.optimizer_bytes_per_parameter_byte = 0.5;
-  const MemoryModel memory = ResolveProblem(TwoOperators(), problem).memory_model;
+  const ResolvedMemory memory = ResolveProblem(TwoOperators(), problem).memory_model;
   EXPECT_EQ(memory.weight_versions, 3);
   EXPECT_EQ(memory.gradient_copies, 2);
   EXPECT_EQ(memory.optimizer_bytes_per_parameter_byte, 0.5);
 }
 
-TEST(ResolveMemoryTest, DeclaredMemoryLeavesComponentSettingsUnset) {
+TEST(ResolveMemoryTest, TheJointSearchCountsComponentsWhateverOperatorsDeclare) {
   OperatorGraph graph = TwoOperators();
   for (Operator& op : graph.operators) op.memory_bytes = 1;
-  const MemoryModel memory = ResolveProblem(graph, {}).memory_model;
+  graph.transformer = TransformerShape();
+  PlanningProblem problem;
+  EXPECT_EQ(ResolveProblem(graph, problem).memory_model.kind, MemoryModel::Kind::kDeclared);
+  problem.joint = JointSettings();
+  EXPECT_EQ(ResolveProblem(graph, problem).memory_model.kind, MemoryModel::Kind::kComponents);
+}
+
+TEST(AsPosedTest, LeavesComponentSettingsUnsetUnderDeclaredMemory) {
+  OperatorGraph graph = TwoOperators();
+  for (Operator& op : graph.operators) op.memory_bytes = 1;
+  const MemoryModel memory = AsPosed(ResolveProblem(graph, {})).memory_model;
+  EXPECT_EQ(memory.kind, MemoryModel::Kind::kDeclared);
   EXPECT_EQ(memory.weight_versions, std::nullopt);
   EXPECT_EQ(memory.gradient_copies, std::nullopt);
   EXPECT_EQ(memory.optimizer_bytes_per_parameter_byte, std::nullopt);
@@ -165,13 +175,19 @@ TEST(ResolveProblemTest, ResolvingTwiceChangesNothing) {
   PlanningProblem problem;
   problem.workload = Workload::kTraining;
   problem.memory_model.preset = "adam_mixed";
-  const PlanningProblem once = ResolveProblem(TwoOperators(), problem);
-  const PlanningProblem twice = ResolveProblem(TwoOperators(), once);
+  problem.memory_model.recomputation = MemoryModel::Recomputation::kFull;
+  problem.memory_model.reserved_bytes = 7;
+  problem.num_stages = 2;
+  const ResolvedProblem once = ResolveProblem(TwoOperators(), problem);
+  const ResolvedProblem twice = ResolveProblem(TwoOperators(), AsPosed(once));
   EXPECT_EQ(twice.workload, once.workload);
   EXPECT_EQ(twice.memory_model.kind, once.memory_model.kind);
   EXPECT_EQ(twice.memory_model.weight_versions, once.memory_model.weight_versions);
   EXPECT_EQ(twice.memory_model.gradient_copies, once.memory_model.gradient_copies);
   EXPECT_EQ(twice.memory_model.optimizer_bytes_per_parameter_byte, 6);
+  EXPECT_EQ(twice.memory_model.recomputation, MemoryModel::Recomputation::kFull);
+  EXPECT_EQ(twice.memory_model.reserved_bytes, 7);
+  EXPECT_EQ(twice.num_stages, 2);
   EXPECT_EQ(twice.max_stages_per_device, 1);
 }
 

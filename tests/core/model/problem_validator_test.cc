@@ -472,10 +472,10 @@ TEST(ProblemValidatorTest, OperatorsThatNoDeviceSupportsAreNotItsBusiness) {
 
 TEST(ProblemValidatorTest, AcceptsItsOwnResolvedProblem) {
   Request request = Valid();
-  request.problem = ResolveProblem(request.graph, request.problem);
+  request.problem = AsPosed(ResolveProblem(request.graph, request.problem));
   EXPECT_THAT(Validate(request), IsEmpty());
   Declare(request);
-  request.problem = ResolveProblem(request.graph, {});
+  request.problem = AsPosed(ResolveProblem(request.graph, {}));
   EXPECT_THAT(Validate(request), IsEmpty());
 }
 

@@ -23,7 +23,7 @@ std::vector<std::string> NamesOf(const OperatorGraph& graph) {
   return names;
 }
 
-PlanningProblem Resolved(const OperatorGraph& graph) { return ResolveProblem(graph, PlanningProblem()); }
+ResolvedProblem Resolved(const OperatorGraph& graph) { return ResolveProblem(graph, PlanningProblem()); }
 
 // "in" -> "stem" -> two branches of different cost -> "join", which also reads "mask". Listed in the order of `names`.
 OperatorGraph Branches(const std::vector<std::string>& names) {
@@ -117,12 +117,12 @@ TEST(CanonicalRequestTest, PlacementsCostTheSameInBothNumberings) {
                                   InstanceMode::kNonContiguous, InstanceMode::kReplicated}) {
     for (uint64_t seed = 0; seed < 20; ++seed) {
       const Instance instance = MakeModeInstance(mode, seed, 8);
-      const PlanningProblem problem = ResolveProblem(instance.graph, instance.problem);
+      const ResolvedProblem problem = ResolveProblem(instance.graph, instance.problem);
       const CanonicalRequest canonical(instance.graph, instance.cluster, problem);
       RandomStream random(seed);
       const Placement given = MakeModePlacement(instance, random);
-      const CostTable costs(instance.graph, instance.cluster, *problem.workload);
-      const CostTable canonical_costs(canonical.graph(), canonical.cluster(), *problem.workload);
+      const CostTable costs(instance.graph, instance.cluster, problem.workload);
+      const CostTable canonical_costs(canonical.graph(), canonical.cluster(), problem.workload);
       const Placement renumbered = canonical.ToCanonical(given);
       EXPECT_EQ(CostPlan({instance.graph, instance.cluster, problem, costs}, given).objective,
                 CostPlan({canonical.graph(), canonical.cluster(), canonical.problem(), canonical_costs}, renumbered)

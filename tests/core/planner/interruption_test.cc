@@ -205,7 +205,7 @@ TEST(InterruptionTest, JointSearchesEndAFewLooksAfterTheirDeadline) {
 
 TEST(InterruptionTest, PreparationsOfJointSearchesLookInProportionToTheirSize) {
   const OperatorGraph graph = *MakeZooModel("transformer?layers=500");
-  const PlanningProblem problem = ResolveProblem(graph, PlanningProblem());
+  const ResolvedProblem problem = ResolveProblem(graph, PlanningProblem());
   const std::vector<int64_t> weights(graph.operators.size(), 1);
   EXPECT_GE(LooksInScope([&] { LinearizeGraph(graph, problem, weights, 96); }), 7'000 / 150);
   const std::vector<int32_t> kinds(1'000, 0);
@@ -231,17 +231,17 @@ TEST(InterruptionTest, PhasesLookInProportionToTheSizeOfTheRequest) {
   const OperatorGraph graph = *MakeZooModel("transformer?layers=500");
   const Cluster cluster = *MakeZooCluster("dgx-a100:2");
   const auto least = static_cast<int64_t>(graph.operators.size()) / kOperatorsPerLook;
-  const PlanningProblem problem = ResolveProblem(graph, PlanningProblem());
-  const CostTable costs(graph, cluster, *problem.workload);
+  const ResolvedProblem problem = ResolveProblem(graph, PlanningProblem());
+  const CostTable costs(graph, cluster, problem.workload);
   Placement placement;
   placement.stages.push_back({{}, {DeviceId(0)}});
   for (std::size_t i = 0; i < graph.operators.size(); ++i) placement.stages[0].operators.emplace_back(i);
   Violations violations;
   const std::vector<std::pair<const char*, std::function<void()>>> phases = {
       {"ValidateGraph", [&] { ValidateGraph(graph, ModelLimits(), violations); }},
-      {"ValidateProblem", [&] { ValidateProblem(graph, cluster, problem, SolverOptions(), violations); }},
+      {"ValidateProblem", [&] { ValidateProblem(graph, cluster, PlanningProblem(), SolverOptions(), violations); }},
       {"CanonicalRequest", [&] { CanonicalRequest(graph, cluster, problem); }},
-      {"CostTable", [&] { CostTable(graph, cluster, *problem.workload); }},
+      {"CostTable", [&] { CostTable(graph, cluster, problem.workload); }},
       {"BuildBlockInstance",
        [&] {
          BuildBlockInstance({graph, cluster, problem, costs}, MergeRule::kNever);
@@ -250,7 +250,9 @@ TEST(InterruptionTest, PhasesLookInProportionToTheSizeOfTheRequest) {
        [&] {
          CostPlan({graph, cluster, problem, costs}, placement);
        }},
-      {"VerifyPlacement", [&] { VerifyPlacement(graph, cluster, problem, placement); }}};
+      {"VerifyPlacement", [&] {
+         VerifyPlacement({graph, cluster, problem}, placement);
+       }}};
   for (const auto& [name, phase] : phases) EXPECT_GE(LooksInScope(phase), least) << name;
 }
 

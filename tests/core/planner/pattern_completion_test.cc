@@ -14,8 +14,8 @@ namespace {
 class PatternCompletionTest : public ::testing::Test {
  protected:
   Placement Complete(Placement placement) const {
-    const PlanningProblem problem = ResolveProblem(example_.graph, example_.problem);
-    const CostTable costs(example_.graph, example_.cluster, *problem.workload);
+    const ResolvedProblem problem = ResolveProblem(example_.graph, example_.problem);
+    const CostTable costs(example_.graph, example_.cluster, problem.workload);
     return WithPattern({example_.graph, example_.cluster, problem, costs}, std::move(placement), SolveLimits());
   }
 
@@ -26,8 +26,8 @@ class PatternCompletionTest : public ::testing::Test {
 
   std::optional<Picoseconds> PeriodOfStages(const Placement& placement) const {
     const Placement completed = CompleteStagesOf(placement);
-    const Verdict verdict =
-        VerifyPlacement(example_.graph, example_.cluster, ResolveProblem(example_.graph, example_.problem), completed);
+    const Verdict verdict = VerifyPlacement(
+        {example_.graph, example_.cluster, ResolveProblem(example_.graph, example_.problem)}, completed);
     if (!verdict.violations.empty()) return std::nullopt;
     return verdict.costed->objective;
   }

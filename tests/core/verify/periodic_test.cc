@@ -24,7 +24,7 @@ using ::testing::Not;
 class VerifyPeriodicTest : public ::testing::Test {
  protected:
   Verdict Verify(const Placement& placement) const {
-    return VerifyPlacement(example_.graph, example_.cluster, ResolveProblem(example_.graph, example_.problem),
+    return VerifyPlacement({example_.graph, example_.cluster, ResolveProblem(example_.graph, example_.problem)},
                            placement);
   }
 

@@ -38,8 +38,6 @@ class Mutations {
   explicit Mutations(const Plan& plan) : plan_(plan) {}
 
   std::vector<PlanMutation> Make() {
-    Add("plan.problem", [](Plan& plan) { plan.problem.workload.reset(); });
-    Add("plan.problem", [](Plan& plan) { plan.problem.memory_model.kind.reset(); });
     // A pattern at another pace is another pattern: estimates tell.
     Number(IsPattern() ? "" : "plan.objective_ms", [](Plan& plan) { return &plan.objective; });
     Number("plan.lower_bound_ms", [](Plan& plan) { return &plan.lower_bound; });

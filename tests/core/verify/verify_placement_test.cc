@@ -47,7 +47,7 @@ class VerifyPlacementTest : public ::testing::Test {
   }
 
   Verdict Verify(const Placement& placement) const {
-    return VerifyPlacement(graph_, cluster_, ResolveProblem(graph_, problem_), placement);
+    return VerifyPlacement({graph_, cluster_, ResolveProblem(graph_, problem_)}, placement);
   }
 
   std::vector<Violation> ViolationsIn(const Placement& placement) const {
@@ -546,7 +546,7 @@ TEST(BackwardContiguityTest, IsFoundForManyStages) {
     placement.stages[i + 1 < kStages ? i : 0].operators.push_back(OperatorId(kStages + i));
   }
   const Cluster cluster = MakeCluster(kStages, 0);
-  const Verdict verdict = VerifyPlacement(graph, cluster, ResolveProblem(graph, PlanningProblem()), placement);
+  const Verdict verdict = VerifyPlacement({graph, cluster, ResolveProblem(graph, PlanningProblem())}, placement);
   ASSERT_TRUE(verdict.violations.empty()) << verdict.violations.ToStatus();
   for (std::size_t i = 0; i < kStages; ++i) EXPECT_EQ(verdict.costed->stages[i].backward_contiguous, i != 0) << i;
 }

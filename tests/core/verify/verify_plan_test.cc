@@ -30,7 +30,7 @@ struct Example {
 // The plan of a placement as a planner would hand it out.
 Plan PlanOf(const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem,
             const Placement& placement, Claim claim) {
-  const Verdict verdict = VerifyPlacement(graph, cluster, ResolveProblem(graph, problem), placement);
+  const Verdict verdict = VerifyPlacement({graph, cluster, ResolveProblem(graph, problem)}, placement);
   EXPECT_TRUE(verdict.violations.empty()) << verdict.violations.ToStatus();
   Plan plan = verdict.costed.value();
   const bool optimal = claim == Claim::kOptimal;

@@ -29,7 +29,7 @@ class WorkedExample : public ::testing::Test {
   }
 
   Plan Cost(const std::vector<Placement::Stage>& stages) const {
-    const Verdict verdict = VerifyPlacement(graph_, cluster_, ResolveProblem(graph_, problem_), {stages});
+    const Verdict verdict = VerifyPlacement({graph_, cluster_, ResolveProblem(graph_, problem_)}, {stages});
     EXPECT_TRUE(verdict.violations.empty()) << verdict.violations.ToStatus();
     return verdict.costed.value();
   }

@@ -271,7 +271,7 @@ class SharedStoreTest : public PlanFinderTest {
   struct Server {
     explicit Server(Store& store) : claims(store), engine(Config(), &store) {}
 
-    Claims claims;
+    ClaimKeeper claims;
     PlanningEngine engine;
     PlanFinder finder{{engine, searching, serving, storing, &claims}, 1000};
     Executor storing{{.max_running = 2, .max_waiting = 10}};

@@ -49,12 +49,12 @@ PlanningProblem Training() {
 }
 
 // A byte takes a picosecond.
-Chain MakeChain(const OperatorGraph& graph, PlanningProblem problem, const Layers& layers = kThreeLayers) {
-  problem = ResolveProblem(graph, problem);
+Chain MakeChain(const OperatorGraph& graph, const PlanningProblem& problem, const Layers& layers = kThreeLayers) {
+  const ResolvedProblem resolved = ResolveProblem(graph, problem);
   Cluster cluster = MakeCluster(1, 0);
   cluster.interconnect = UniformInterconnect{.bandwidth_bytes_per_second = 1e12};
-  const CostTable costs(graph, cluster, *problem.workload);
-  return MakeChain(graph, cluster.interconnect, problem, costs, DeviceClassId(0), layers);
+  const CostTable costs(graph, cluster, resolved.workload);
+  return MakeChain(graph, cluster.interconnect, resolved, costs, DeviceClassId(0), layers);
 }
 
 TEST(ChainCostsTest, AddsUpTimesAndMemory) {
@@ -166,8 +166,8 @@ TEST(ChainCostsTest, GradientsThatAreListedForwardGoBack) {
 // What a stage alone on its device needs is what the other modes count for one micro-batch.
 TEST(ChainCostsTest, AgreesWithTheMemoryOfStages) {
   const OperatorGraph graph = MakeGraph();
-  const PlanningProblem problem = ResolveProblem(graph, Training());
-  const Chain chain = MakeChain(graph, problem);
+  const ResolvedProblem problem = ResolveProblem(graph, Training());
+  const Chain chain = MakeChain(graph, Training());
   const int64_t bytes = chain.layers[1].static_bytes + chain.layers[1].stored_bytes + chain.layers[1].workspace_bytes +
                         chain.cuts[0].buffer_bytes + chain.cuts[1].buffer_bytes;
   // The skipping tensor is in the buffers of both cuts.

@@ -12,8 +12,8 @@ namespace {
 class PeriodicCostingTest : public ::testing::Test {
  protected:
   Plan Cost(const Placement& placement) const {
-    const PlanningProblem problem = ResolveProblem(example_.graph, example_.problem);
-    const CostTable costs(example_.graph, example_.cluster, *problem.workload);
+    const ResolvedProblem problem = ResolveProblem(example_.graph, example_.problem);
+    const CostTable costs(example_.graph, example_.cluster, problem.workload);
     return CostPlan({example_.graph, example_.cluster, problem, costs}, placement);
   }
 

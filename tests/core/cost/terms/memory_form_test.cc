@@ -16,8 +16,8 @@ Operator SomeOperator() {
   return op;
 }
 
-PlanningProblem Components(Workload workload) {
-  PlanningProblem problem;
+ResolvedProblem Components(Workload workload) {
+  ResolvedProblem problem;
   problem.workload = workload;
   problem.memory_model.kind = MemoryModel::Kind::kComponents;
   problem.memory_model.weight_versions = 1;
@@ -28,7 +28,7 @@ PlanningProblem Components(Workload workload) {
 }
 
 TEST(MemoryFormTest, DeclaredCountsWhatOperatorsSayAndNothingElse) {
-  PlanningProblem problem = Components(Workload::kTraining);
+  ResolvedProblem problem = Components(Workload::kTraining);
   problem.memory_model.kind = MemoryModel::Kind::kDeclared;
   const MemoryForm form(problem);
   EXPECT_EQ(form.TotalBytes(form.PartsOf(SomeOperator()), /*boundary_bytes=*/8, /*in_flight=*/4), 1'000);
@@ -48,7 +48,7 @@ TEST(MemoryFormTest, InferenceStoresNothing) {
 }
 
 TEST(MemoryFormTest, WhatIsMadeAgainIsWorkspace) {
-  PlanningProblem problem = Components(Workload::kTraining);
+  ResolvedProblem problem = Components(Workload::kTraining);
   problem.memory_model.recomputation = MemoryModel::Recomputation::kFull;
   const MemoryForm form(problem);
   EXPECT_EQ(form.TotalBytes(form.PartsOf(SomeOperator()), /*boundary_bytes=*/0, /*in_flight=*/4), 250 + 15 + 3);
@@ -56,7 +56,7 @@ TEST(MemoryFormTest, WhatIsMadeAgainIsWorkspace) {
 
 // Two counts of which each fits an int32.
 TEST(MemoryFormTest, CopiesAddUpBeyondInt32) {
-  PlanningProblem problem = Components(Workload::kTraining);
+  ResolvedProblem problem = Components(Workload::kTraining);
   problem.memory_model.weight_versions = std::numeric_limits<int32_t>::max();
   problem.memory_model.gradient_copies = std::numeric_limits<int32_t>::max();
   EXPECT_EQ(MemoryForm(problem).copies(), 4294967294.5);

@@ -42,7 +42,7 @@ int64_t MemoryOf(const PlanningProblem& problem, const std::vector<OperatorId>& 
 TEST(StageMemoryTest, DeclaredIsTheSum) {
   OperatorGraph graph = ThreeOperators();
   for (std::size_t i = 0; i < 3; ++i) graph.operators[i].memory_bytes = static_cast<int64_t>(10 * (i + 1));
-  const PlanningProblem problem = ResolveProblem(graph, {});
+  const ResolvedProblem problem = ResolveProblem(graph, {});
   EXPECT_EQ(StageMemoryBytes(graph, problem, kFirst, kBoundaryBytes, 4), 10);
   EXPECT_EQ(StageMemoryBytes(graph, problem, kOthers, kBoundaryBytes, 4), 50);
 }

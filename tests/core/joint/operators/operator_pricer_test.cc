@@ -45,7 +45,7 @@ struct Example {
   std::vector<LayerPrice> Price(Sharding sharding, int32_t tensor = 1) const {
     const CostTable costs(graph, cluster, Workload::kTraining);
     const TrainingLink link{1e10, 0};
-    const OperatorPricer pricer(graph, cluster, layers, costs, MemoryModel{}, link, link);
+    const OperatorPricer pricer(graph, cluster, layers, costs, ResolvedMemory{}, link, link);
     return pricer.Price({.device_class = DeviceClassId(0),
                          .degrees = {.tensor = tensor, .context = 1, .expert = 1, .data = 2},
                          .samples = 4,

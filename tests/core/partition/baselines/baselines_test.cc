@@ -34,18 +34,18 @@ struct Posed {
   SolveLimits limits;
 
   absl::StatusOr<SearchOutcome> Run(Algorithm algorithm) {
-    problem = ResolveProblem(graph, problem);
-    const CostTable costs(graph, cluster, *problem.workload);
+    const ResolvedProblem resolved = ResolveProblem(graph, problem);
+    const CostTable costs(graph, cluster, resolved.workload);
     SearchCallbacks callbacks;
     callbacks.objective = [&](const Placement& placement) {
-      return CostPlan({graph, cluster, problem, costs}, placement).objective;
+      return CostPlan({graph, cluster, resolved, costs}, placement).objective;
     };
     callbacks.objection = [&](const Placement& placement) {
-      const Verdict verdict = VerifyPlacement(graph, cluster, problem, placement);
+      const Verdict verdict = VerifyPlacement({graph, cluster, resolved}, placement);
       return verdict.violations.empty() ? "" : verdict.violations.listed().front().rule;
     };
     TaskArena arena(1);
-    return MakeBaseline({graph, cluster, problem, costs, options, algorithm, {}}, limits, arena, callbacks);
+    return MakeBaseline({graph, cluster, resolved, costs, options, algorithm, {}}, limits, arena, callbacks);
   }
 
   std::vector<OperatorId> AddChain(int length) {
@@ -191,8 +191,8 @@ TEST(PipedreamTest, ContractsBranchings) {
   AddTensor(posed.graph, right, {join}, 1);
   AddTensor(posed.graph, join, {end}, 1);
   AddTensor(posed.graph, mask, {a, left, right, join, end}, 0);
-  const PlanningProblem problem = ResolveProblem(posed.graph, posed.problem);
-  const CostTable costs(posed.graph, posed.cluster, *problem.workload);
+  const ResolvedProblem problem = ResolveProblem(posed.graph, posed.problem);
+  const CostTable costs(posed.graph, posed.cluster, problem.workload);
   const OperatorGraph contracted =
       ContractBranchings({posed.graph, posed.cluster, problem, costs, posed.options, Algorithm::kPipedream, {}});
   const auto group_of = [&](OperatorId op) { return contracted.operators[op.index()].colocation_group; };
@@ -234,7 +234,8 @@ TEST(BaselinesTest, MakeOnlyPlansThatTheProblemAllows) {
         continue;
       }
       ++planned;
-      const Verdict verdict = VerifyPlacement(posed.graph, posed.cluster, posed.problem, outcome->placement);
+      const Verdict verdict =
+          VerifyPlacement({posed.graph, posed.cluster, ResolveProblem(posed.graph, posed.problem)}, outcome->placement);
       EXPECT_TRUE(verdict.violations.empty()) << seed;
       EXPECT_EQ(verdict.costed->objective, outcome->objective) << seed;
       EXPECT_EQ(posed.Run(algorithm)->objective, outcome->objective) << seed;

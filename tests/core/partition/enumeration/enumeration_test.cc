@@ -33,10 +33,10 @@ class Case {
   explicit Case(Instance instance)
       : instance_(std::move(instance)),
         problem_(ResolveProblem(instance_.graph, instance_.problem)),
-        costs_(instance_.graph, instance_.cluster, *problem_.workload) {}
+        costs_(instance_.graph, instance_.cluster, problem_.workload) {}
 
   const Instance& instance() const { return instance_; }
-  const PlanningProblem& problem() const { return problem_; }
+  const ResolvedProblem& problem() const { return problem_; }
 
   SearchRequest Request() const {
     return {instance_.graph, instance_.cluster, problem_, costs_, options_, Algorithm::kEnumeration, {}};
@@ -53,7 +53,7 @@ class Case {
 
   // What the verifier has against a placement.
   std::string Objection(const Placement& placement) const {
-    const Verdict verdict = VerifyPlacement(instance_.graph, instance_.cluster, problem_, placement);
+    const Verdict verdict = VerifyPlacement({instance_.graph, instance_.cluster, problem_}, placement);
     if (verdict.violations.empty()) return "";
     const Violation& first = verdict.violations.listed().front();
     return first.path + ": " + first.rule;
@@ -66,7 +66,7 @@ class Case {
 
  private:
   const Instance instance_;
-  const PlanningProblem problem_;
+  const ResolvedProblem problem_;
   const CostTable costs_;
   const SolverOptions options_;
 };

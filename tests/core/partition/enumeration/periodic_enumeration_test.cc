@@ -28,7 +28,7 @@ namespace {
 // verifier accepts: 1F1B* of contiguous stages, else what the pattern search finds.
 class BruteForce {
  public:
-  BruteForce(const Instance& instance, const PlanningProblem& problem, const CostTable& costs)
+  BruteForce(const Instance& instance, const ResolvedProblem& problem, const CostTable& costs)
       : instance_(instance), problem_(problem), costs_(costs) {
     const std::vector<int32_t> labels = ColocationUnions(instance.graph, problem);
     for (std::size_t i = 0; i < labels.size(); ++i) {
@@ -100,7 +100,7 @@ class BruteForce {
       if (!star.has_value()) return std::optional<Picoseconds>();
       Placement whole = placement_;
       whole.pattern = std::move(star->pattern);
-      const Verdict verdict = VerifyPlacement(instance_.graph, instance_.cluster, problem_, whole);
+      const Verdict verdict = VerifyPlacement({instance_.graph, instance_.cluster, problem_}, whole);
       return verdict.violations.empty() ? std::optional(target) : std::nullopt;
     });
     if (period.has_value()) best_ = period;
@@ -130,13 +130,13 @@ class BruteForce {
     if (best_.has_value() && found.pattern->period >= *best_) return;
     Placement whole = placement_;
     whole.pattern = std::move(found.pattern);
-    if (VerifyPlacement(instance_.graph, instance_.cluster, problem_, whole).violations.empty()) {
+    if (VerifyPlacement({instance_.graph, instance_.cluster, problem_}, whole).violations.empty()) {
       best_ = whole.pattern->period;
     }
   }
 
   const Instance& instance_;
-  const PlanningProblem& problem_;
+  const ResolvedProblem& problem_;
   const CostTable& costs_;
   std::vector<std::vector<OperatorId>> unions_;
   Placement placement_;
@@ -156,8 +156,8 @@ TEST_P(PeriodicEnumerationTest, AgreesWithBruteForce) {
     instance.problem.split = GetParam();
     if (is_contiguous) instance.problem.max_stages_per_device.reset();
     if (instance.cluster.devices.size() > max_devices) continue;
-    const PlanningProblem problem = ResolveProblem(instance.graph, instance.problem);
-    const CostTable costs(instance.graph, instance.cluster, *problem.workload);
+    const ResolvedProblem problem = ResolveProblem(instance.graph, instance.problem);
+    const CostTable costs(instance.graph, instance.cluster, problem.workload);
     BruteForce brute_force(instance, problem, costs);
     if (brute_force.num_unions() == 0 || brute_force.num_unions() > max_unions) continue;
     SCOPED_TRACE(::testing::Message() << "seed " << seed << "\n" << Describe(instance));
@@ -181,7 +181,7 @@ TEST_P(PeriodicEnumerationTest, AgreesWithBruteForce) {
     ++solved;
     EXPECT_EQ(outcome->objective.count(), optimum.value_or(Picoseconds(-1)).count());
     EXPECT_EQ(outcome->stop_reason, StopReason::kOptimal);
-    const Verdict verdict = VerifyPlacement(instance.graph, instance.cluster, problem, outcome->placement);
+    const Verdict verdict = VerifyPlacement({instance.graph, instance.cluster, problem}, outcome->placement);
     EXPECT_TRUE(verdict.violations.empty()) << verdict.violations.ToStatus();
   }
   EXPECT_GT(solved, 10);
@@ -192,8 +192,8 @@ TEST_P(PeriodicEnumerationTest, AgreesWithBruteForce) {
 SearchOutcome EnumerateShared(uint64_t seed, int max_operators, const SolveLimits& limits) {
   Instance instance = MakeModeInstance(InstanceMode::kPeriodic, seed, max_operators);
   instance.problem.split = Split::kNonContiguous;
-  const PlanningProblem problem = ResolveProblem(instance.graph, instance.problem);
-  const CostTable costs(instance.graph, instance.cluster, *problem.workload);
+  const ResolvedProblem problem = ResolveProblem(instance.graph, instance.problem);
+  const CostTable costs(instance.graph, instance.cluster, problem.workload);
   const SolverOptions options;
   const SearchRequest request{instance.graph, instance.cluster, problem, costs, options, Algorithm::kEnumeration, {}};
   EXPECT_TRUE(CountPlacements(request).has_value());

@@ -21,9 +21,9 @@ constexpr int64_t kPlenty = 1'000'000'000;
 LatencyInstance Build(const Instance& made) {
   PlanningProblem problem = made.problem;
   problem.objective = Objective::kMinLatency;
-  problem = ResolveProblem(made.graph, problem);
+  const ResolvedProblem resolved = ResolveProblem(made.graph, problem);
   return BuildLatencyInstance(
-      {made.graph, made.cluster, problem, CostTable(made.graph, made.cluster, *problem.workload)});
+      {made.graph, made.cluster, resolved, CostTable(made.graph, made.cluster, resolved.workload)});
 }
 
 struct Found {

@@ -16,8 +16,8 @@ using ::testing::IsEmpty;
 
 LatencyInstance Build(const OperatorGraph& graph, const Cluster& cluster, PlanningProblem problem = {}) {
   problem.objective = Objective::kMinLatency;
-  problem = ResolveProblem(graph, problem);
-  return BuildLatencyInstance({graph, cluster, problem, CostTable(graph, cluster, *problem.workload)});
+  const ResolvedProblem resolved = ResolveProblem(graph, problem);
+  return BuildLatencyInstance({graph, cluster, resolved, CostTable(graph, cluster, resolved.workload)});
 }
 
 // a -> b, their backward operators, and c colocated with b.

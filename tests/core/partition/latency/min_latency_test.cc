@@ -38,9 +38,9 @@ absl::StatusOr<Plan> MakeLatencyPlan(const Instance& made, Effort effort = {}) {
 }
 
 LatencyInstance Build(const Instance& made) {
-  const PlanningProblem problem = ResolveProblem(made.graph, made.problem);
+  const ResolvedProblem problem = ResolveProblem(made.graph, made.problem);
   return BuildLatencyInstance(
-      {made.graph, made.cluster, problem, CostTable(made.graph, made.cluster, *problem.workload)});
+      {made.graph, made.cluster, problem, CostTable(made.graph, made.cluster, problem.workload)});
 }
 
 class MinLatencyTest : public testing::TestWithParam<int32_t> {};

@@ -19,8 +19,8 @@ std::size_t At(int32_t value) { return static_cast<std::size_t>(value); }
 
 LatencyInstance Build(const OperatorGraph& graph, const Cluster& cluster, PlanningProblem problem) {
   problem.objective = Objective::kMinLatency;
-  problem = ResolveProblem(graph, problem);
-  return BuildLatencyInstance({graph, cluster, problem, CostTable(graph, cluster, *problem.workload)});
+  const ResolvedProblem resolved = ResolveProblem(graph, problem);
+  return BuildLatencyInstance({graph, cluster, resolved, CostTable(graph, cluster, resolved.workload)});
 }
 
 // The subgraphs of `schedule` in the order of the sequences.

@@ -122,8 +122,8 @@ LatencyInstance MakeInstance(uint64_t seed, int32_t slots_per_pass) {
   PlanningProblem problem;
   problem.objective = Objective::kMinLatency;
   problem.max_subgraphs_per_device = slots_per_pass;
-  problem = ResolveProblem(graph, problem);
-  return BuildLatencyInstance({graph, cluster, problem, CostTable(graph, cluster, *problem.workload)});
+  const ResolvedProblem resolved = ResolveProblem(graph, problem);
+  return BuildLatencyInstance({graph, cluster, resolved, CostTable(graph, cluster, resolved.workload)});
 }
 
 TEST(LatencyProgramTest, HasTheOptimumWithOneAndWithTwoSubgraphs) {
@@ -163,9 +163,9 @@ TEST(LatencyProgramTest, PlacesForwardAndBackwardOnOneDevice) {
   const Cluster cluster = MakeCluster(2, 1, 2);
   PlanningProblem problem;
   problem.objective = Objective::kMinLatency;
-  problem = ResolveProblem(graph, problem);
+  const ResolvedProblem resolved = ResolveProblem(graph, problem);
   const LatencyInstance instance =
-      BuildLatencyInstance({graph, cluster, problem, CostTable(graph, cluster, *problem.workload)});
+      BuildLatencyInstance({graph, cluster, resolved, CostTable(graph, cluster, resolved.workload)});
   const LatencyProgram model = BuildLatencyProgram(instance, 1, Picoseconds(1000));
   const MipOutcome outcome = SolveIntegerProgram({.program = model.program});
   // a, b, b', a' in turn, each tensor sent and received: also between the two subgraphs of one device.

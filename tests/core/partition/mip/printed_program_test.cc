@@ -26,7 +26,7 @@ std::optional<Instance> PrintableInstance(InstanceMode mode, uint64_t seed) {
   instance.problem.granularity = Granularity::kOperator;
   instance.problem.replication = Replication::kNone;
   instance.problem.schedule = ScheduleKind::kSteadyState;
-  const PlanningProblem resolved = ResolveProblem(instance.graph, instance.problem);
+  const ResolvedProblem resolved = ResolveProblem(instance.graph, instance.problem);
   if (resolved.memory_model.kind != MemoryModel::Kind::kDeclared) return std::nullopt;
   return instance;
 }
@@ -37,7 +37,7 @@ class Case {
   explicit Case(const Instance& instance)
       : instance_(instance),
         problem_(ResolveProblem(instance.graph, instance.problem)),
-        costs_(instance.graph, instance.cluster, *problem_.workload) {
+        costs_(instance.graph, instance.cluster, problem_.workload) {
     for (std::size_t op = 0; op < instance.graph.operators.size(); ++op) {
       unit_ += costs_.time(OperatorId(op), instance.cluster.devices.front().device_class).total();
     }
@@ -60,7 +60,7 @@ class Case {
   }
 
   const Instance& instance_;
-  const PlanningProblem problem_;
+  const ResolvedProblem problem_;
   const CostTable costs_;
   Picoseconds unit_{1};
 };

@@ -39,7 +39,6 @@ Instance MakeProblem(uint64_t seed, int max_operators) {
   if (random.Below(4) == 0) problem.forbidden.push_back(random_rule());
   if (random.Below(3) == 0) problem.schedule = ScheduleKind::kGpipe;
   if (random.Below(3) == 0 && problem.pinned.empty() && problem.forbidden.empty()) Replicate(instance);
-  problem = ResolveProblem(instance.graph, problem);
   return instance;
 }
 
@@ -47,8 +46,9 @@ Instance MakeProblem(uint64_t seed, int max_operators) {
 
 NetCase::NetCase(uint64_t seed, int max_operators)
     : instance(MakeProblem(seed, max_operators)),
-      costs(instance.graph, instance.cluster, *instance.problem.workload),
-      net(BuildNetInstance({instance.graph, instance.cluster, instance.problem, costs})),
+      problem(ResolveProblem(instance.graph, instance.problem)),
+      costs(instance.graph, instance.cluster, problem.workload),
+      net(BuildNetInstance({instance.graph, instance.cluster, problem, costs})),
       tables(net) {}
 
 std::optional<NetAssignment> NetCase::RandomAssignment(RandomStream& random) const {
@@ -67,7 +67,7 @@ std::optional<NetAssignment> NetCase::RandomAssignment(RandomStream& random) con
 }
 
 Placement NetCase::PlacementOf(const NetAssignment& assignment) const {
-  return PlacementOfTeams(net, VirtualDevices(instance.graph, instance.problem), assignment);
+  return PlacementOfTeams(net, VirtualDevices(instance.graph, problem), assignment);
 }
 
 }  // namespace planwright

@@ -26,8 +26,8 @@ struct NetCase {
   // The placement, cut into stages.
   Placement PlacementOf(const NetAssignment& assignment) const;
 
-  // Resolved.
   Instance instance;
+  ResolvedProblem problem;
   CostTable costs;
   NetInstance net;
   NetTables tables;

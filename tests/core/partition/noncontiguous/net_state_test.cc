@@ -17,7 +17,7 @@ constexpr uint64_t kCases = 400;
 
 // Loads and memory as the plan of the same assignment has them.
 void ExpectCostedAlike(const NetCase& test, const NetState& state) {
-  const Plan plan = CostPlan({test.instance.graph, test.instance.cluster, test.instance.problem, test.costs},
+  const Plan plan = CostPlan({test.instance.graph, test.instance.cluster, test.problem, test.costs},
                              test.PlacementOf(state.assignment()));
   EXPECT_EQ(state.Objective(), plan.objective.count());
   for (int32_t device = 0; device < test.tables.num_devices(); ++device) {

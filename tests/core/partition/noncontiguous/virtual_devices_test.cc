@@ -74,8 +74,7 @@ TEST(VirtualDevicesTest, TheVerifierAcceptsEveryCut) {
     for (DeviceClass& device_class : test.instance.cluster.device_classes) device_class.memory_bytes.reset();
     const Placement placement = test.PlacementOf(*assignment);
     SCOPED_TRACE(::testing::Message() << "seed " << seed << "\n" << Describe(test.instance));
-    const Verdict verdict =
-        VerifyPlacement(test.instance.graph, test.instance.cluster, test.instance.problem, placement);
+    const Verdict verdict = VerifyPlacement({test.instance.graph, test.instance.cluster, test.problem}, placement);
     EXPECT_TRUE(verdict.violations.empty()) << verdict.violations.ToStatus();
     ++judged;
   }

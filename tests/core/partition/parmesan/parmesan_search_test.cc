@@ -251,7 +251,6 @@ Instance RandomPipeline(uint64_t seed) {
   instance.problem.replication = Replication::kUniform;
   instance.problem.micro_batches = static_cast<int32_t>(random.Between(1, 6));
   instance.problem.overlap = static_cast<Overlap>(random.Below(3));
-  instance.problem = ResolveProblem(instance.graph, instance.problem);
   return instance;
 }
 
@@ -277,21 +276,21 @@ TEST(SolveParmesanTest, IsNeverWorseThanMappingPipedreamsStages) {
   int compared = 0;
   for (uint64_t seed = 1; seed <= 60; ++seed) {
     const Instance instance = RandomPipeline(seed);
-    const CostTable costs(instance.graph, instance.cluster, *instance.problem.workload);
+    const ResolvedProblem problem = ResolveProblem(instance.graph, instance.problem);
+    const CostTable costs(instance.graph, instance.cluster, problem.workload);
     SolverOptions options;
     if (seed % 2 == 0) {
       // Parts that are coarse and stay so are often worse than PipeDream's.
       options.clusters = 4;
       options.refinement_steps = 0;
     }
-    const SearchRequest request{
-        instance.graph, instance.cluster, instance.problem, costs, options, Algorithm::kParmesan, {}};
+    const SearchRequest request{instance.graph, instance.cluster, problem, costs, options, Algorithm::kParmesan, {}};
     const std::optional<Placement> pipedream = PipedreamMapped(request, limits, arena);
     if (!pipedream.has_value()) continue;
     ++compared;
     SearchCallbacks callbacks;
     callbacks.objective = [&](const Placement& placement) {
-      return CostPlan({instance.graph, instance.cluster, instance.problem, costs}, placement).objective;
+      return CostPlan({instance.graph, instance.cluster, problem, costs}, placement).objective;
     };
     const absl::StatusOr<SearchOutcome> outcome = SolveParmesan(request, limits, arena, callbacks.Silenced());
     ASSERT_TRUE(outcome.ok()) << seed << outcome.status();
@@ -304,13 +303,14 @@ absl::StatusOr<SearchOutcome> Solve(const Instance& instance, const SolverOption
   TaskArena arena(1);
   SolveLimits limits;
   limits.work = 4'000;
-  const CostTable costs(instance.graph, instance.cluster, *instance.problem.workload);
+  const ResolvedProblem problem = ResolveProblem(instance.graph, instance.problem);
+  const CostTable costs(instance.graph, instance.cluster, problem.workload);
   SearchCallbacks callbacks;
   callbacks.objective = [&](const Placement& placement) {
-    return CostPlan({instance.graph, instance.cluster, instance.problem, costs}, placement).objective;
+    return CostPlan({instance.graph, instance.cluster, problem, costs}, placement).objective;
   };
-  return SolveParmesan({instance.graph, instance.cluster, instance.problem, costs, options, Algorithm::kParmesan, {}},
-                       limits, arena, callbacks.Silenced());
+  return SolveParmesan({instance.graph, instance.cluster, problem, costs, options, Algorithm::kParmesan, {}}, limits,
+                       arena, callbacks.Silenced());
 }
 
 // Whether the stages, by operator, may have devices of their own.

@@ -63,8 +63,8 @@ TEST(CutChainTest, EqualsTheBestOfAllCuts) {
 TEST(PipedreamStagesTest, HoldsWholeLayersOnce) {
   OperatorGraph graph = MakeZooModel("swin-t?batch=1").value();
   Cluster cluster = MakeZooCluster("nodes:1?devices=4").value();
-  const PlanningProblem problem = ResolveProblem(graph, {});
-  CostTable costs(graph, cluster, *problem.workload);
+  const ResolvedProblem problem = ResolveProblem(graph, {});
+  CostTable costs(graph, cluster, problem.workload);
   const UniformLinksProblem flat{std::move(graph), std::move(cluster), problem, std::move(costs)};
   EXPECT_FALSE(PipedreamStages(flat, DeviceClassId(0), 1'000).has_value());
   const auto found = PipedreamStages(flat, DeviceClassId(0), 4);

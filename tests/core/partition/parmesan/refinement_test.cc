@@ -21,10 +21,10 @@ struct RefinementCase {
     Instance instance = MakeRandomInstance(seed, 14);
     instance.cluster.interconnect = UniformInterconnect{1e12, Picoseconds(0)};
     instance.problem.split = Split::kContiguous;
-    const PlanningProblem problem = ResolveProblem(instance.graph, instance.problem);
-    const CostTable costs(instance.graph, instance.cluster, *problem.workload);
+    const ResolvedProblem problem = ResolveProblem(instance.graph, instance.problem);
+    const CostTable costs(instance.graph, instance.cluster, problem.workload);
     blocks = BuildBlockInstance({instance.graph, instance.cluster, problem, costs}, MergeRule::kNever);
-    nets = NetInstanceOf(instance.graph, instance.cluster, problem, blocks);
+    nets = NetInstanceOf({instance.graph, instance.cluster, problem}, blocks);
   }
 
   // Every stage has a block; blocks are numbered in a topological order. nullopt: fewer blocks than stages, or a stage

@@ -23,9 +23,9 @@ struct PartitionCase {
       : instance(MakeRandomInstance(seed, 8)),
         random(seed),
         problem(Resolve()),
-        costs(instance.graph, instance.cluster, *problem.workload) {}
+        costs(instance.graph, instance.cluster, problem.workload) {}
 
-  PlanningProblem Resolve() {
+  ResolvedProblem Resolve() {
     const std::optional<int64_t> memory = random.Unit() < 0.5 ? std::nullopt : std::optional(random.Between(20, 80));
     instance.cluster = MakeCluster(kDevices, 0, memory);
     instance.cluster.interconnect = UniformInterconnect{1e12, Picoseconds(0)};
@@ -39,7 +39,7 @@ struct PartitionCase {
 
   Instance instance;
   RandomStream random;
-  PlanningProblem problem;
+  ResolvedProblem problem;
   CostTable costs;
   SolverOptions options;
 };

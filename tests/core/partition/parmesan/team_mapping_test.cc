@@ -48,7 +48,7 @@ struct Teams {
     instance.problem.replication = Replication::kPerStage;
     instance.problem.overlap = static_cast<Overlap>(random.Below(3));
     if (random.Unit() < 0.3) instance.problem.workload = Workload::kInference;
-    instance.problem = ResolveProblem(instance.graph, instance.problem);
+    problem = ResolveProblem(instance.graph, instance.problem);
   }
 
   Placement On(const std::vector<DeviceId>& devices) const {
@@ -63,6 +63,7 @@ struct Teams {
   }
 
   Instance instance;
+  ResolvedProblem problem;
   StagePartition partition;
   std::vector<int32_t> replicas;
 };
@@ -76,8 +77,9 @@ std::vector<DeviceId> AllDevices() {
 TEST(TeamMappingTest, CountsWhatCoreCostCounts) {
   for (uint64_t seed = 1; seed <= 100; ++seed) {
     const Teams teams(seed);
-    const auto& [graph, cluster, problem] = teams.instance;
-    const CostTable costs(graph, cluster, *problem.workload);
+    const auto& [graph, cluster, posed] = teams.instance;
+    const ResolvedProblem& problem = teams.problem;
+    const CostTable costs(graph, cluster, problem.workload);
     const SolverOptions options;
     const SearchRequest request{graph, cluster, problem, costs, options, Algorithm::kParmesan, {}};
     const TeamMapping mapping(request, teams.partition, teams.replicas);
@@ -95,8 +97,9 @@ TEST(TeamMappingTest, FindsTheBestDevices) {
   int best = 0;
   for (uint64_t seed = 1; seed <= 12; ++seed) {
     const Teams teams(seed);
-    const auto& [graph, cluster, problem] = teams.instance;
-    const CostTable costs(graph, cluster, *problem.workload);
+    const auto& [graph, cluster, posed] = teams.instance;
+    const ResolvedProblem& problem = teams.problem;
+    const CostTable costs(graph, cluster, problem.workload);
     const SolverOptions options;
     const SearchRequest request{graph, cluster, problem, costs, options, Algorithm::kParmesan, {}};
     TeamMapping mapping(request, teams.partition, teams.replicas);
@@ -129,13 +132,13 @@ TEST(TeamMappingTest, LeavesTheLargestDevicesToThoseThatNeedThem) {
   for (const std::size_t small : {1, 2}) instance.cluster.devices[small].reserved_memory_bytes = 4;
   instance.problem = {};
   instance.problem.replication = Replication::kPerStage;
-  instance.problem = ResolveProblem(instance.graph, instance.problem);
+  teams.problem = ResolveProblem(instance.graph, instance.problem);
   teams.partition.stages = {{OperatorId(0)}, {OperatorId(1)}};
   teams.partition.classes = {DeviceClassId(0), DeviceClassId(0)};
-  const CostTable costs(instance.graph, instance.cluster, *instance.problem.workload);
+  const CostTable costs(instance.graph, instance.cluster, teams.problem.workload);
   const SolverOptions options;
   const SearchRequest request{
-      instance.graph, instance.cluster, instance.problem, costs, options, Algorithm::kParmesan, {}};
+      instance.graph, instance.cluster, teams.problem, costs, options, Algorithm::kParmesan, {}};
   std::optional<Placement> found = TeamMapping(request, teams.partition, {2, 2}).Find(SolveLimits());
   ASSERT_TRUE(found.has_value());
   std::ranges::sort(found->stages[1].devices);

@@ -38,13 +38,13 @@ struct Flattening {
   }
 
   UniformLinksProblem Flatten(ConsumerCharge charge, AssumedSpeed assumed = AssumedSpeed::kMedian) const {
-    const CostTable costs(graph, cluster, *problem.workload);
+    const CostTable costs(graph, cluster, problem.workload);
     return WithUniformLinks({graph, cluster, problem, costs, options, Algorithm::kParmesan, {}}, charge, assumed);
   }
 
   OperatorGraph graph;
   Cluster cluster;
-  PlanningProblem problem;
+  ResolvedProblem problem;
   SolverOptions options;
 };
 

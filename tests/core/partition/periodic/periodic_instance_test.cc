@@ -17,8 +17,8 @@ using ::testing::ElementsAre;
 class PeriodicInstanceTest : public ::testing::Test {
  protected:
   absl::StatusOr<PeriodicInstance> Build() const {
-    const PlanningProblem problem = ResolveProblem(example_.graph, example_.problem);
-    const CostTable costs(example_.graph, example_.cluster, *problem.workload);
+    const ResolvedProblem problem = ResolveProblem(example_.graph, example_.problem);
+    const CostTable costs(example_.graph, example_.cluster, problem.workload);
     const SolverOptions options;
     return BuildPeriodicInstance(
         {example_.graph, example_.cluster, problem, costs, options, Algorithm::kContiguousPeriodic, {}});

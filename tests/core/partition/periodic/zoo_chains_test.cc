@@ -34,12 +34,12 @@ TEST_P(ZooChainTest, KeepsTheWorkAndSharesItEvenly) {
     PlanningProblem problem;
     problem.workload = Workload::kTraining;
     problem.granularity = granularity;
-    problem = ResolveProblem(graph, problem);
-    const OperatorGroups layers = LinearizeGraph(graph, problem, times, kMaxLayers);
+    const ResolvedProblem resolved = ResolveProblem(graph, problem);
+    const OperatorGroups layers = LinearizeGraph(graph, resolved, times, kMaxLayers);
     EXPECT_LE(layers.size(), kMaxLayers);
     // All of these models are deep.
     EXPECT_GE(layers.size(), 6U);
-    const Chain chain = MakeChain(graph, cluster.interconnect, problem, costs, DeviceClassId(0), layers);
+    const Chain chain = MakeChain(graph, cluster.interconnect, resolved, costs, DeviceClassId(0), layers);
     const ChainSums sums(chain);
     EXPECT_EQ(sums.compute(0, sums.num_layers() - 1), work);
     const auto optimum = ContiguousOptimum(chain, {.count = 4, .memory_bytes = std::nullopt});

@@ -20,8 +20,8 @@ using ::testing::SizeIs;
 
 BlockInstance Build(const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& posed = {},
                     MergeRule rule = MergeRule::kExact) {
-  const PlanningProblem problem = ResolveProblem(graph, posed);
-  return BuildBlockInstance({graph, cluster, problem, CostTable(graph, cluster, *problem.workload)}, rule);
+  const ResolvedProblem problem = ResolveProblem(graph, posed);
+  return BuildBlockInstance({graph, cluster, problem, CostTable(graph, cluster, problem.workload)}, rule);
 }
 
 std::vector<std::vector<std::size_t>> OperatorsOf(const BlockInstance& instance) {

@@ -17,8 +17,8 @@ using ::testing::SizeIs;
 using ::testing::StartsWith;
 
 BlockInstance Build(const OperatorGraph& graph, const Cluster& cluster) {
-  const PlanningProblem problem = ResolveProblem(graph, {});
-  return BuildBlockInstance({graph, cluster, problem, CostTable(graph, cluster, *problem.workload)}, MergeRule::kExact);
+  const ResolvedProblem problem = ResolveProblem(graph, {});
+  return BuildBlockInstance({graph, cluster, problem, CostTable(graph, cluster, problem.workload)}, MergeRule::kExact);
 }
 
 std::optional<Infeasibility> Find(const OperatorGraph& graph, const Cluster& cluster) {

@@ -58,7 +58,7 @@ struct SequenceCase {
   explicit SequenceCase(Instance given)
       : instance(std::move(given)),
         problem(ResolveProblem(instance.graph, instance.problem)),
-        costs(instance.graph, instance.cluster, *problem.workload) {}
+        costs(instance.graph, instance.cluster, problem.workload) {}
   SequenceCase(const SequenceCase&) = delete;
   SequenceCase& operator=(const SequenceCase&) = delete;
 
@@ -69,11 +69,11 @@ struct SequenceCase {
     return CostPlan({instance.graph, instance.cluster, problem, costs}, placement).objective;
   }
   bool IsFeasible(const Placement& placement) const {
-    return VerifyPlacement(instance.graph, instance.cluster, problem, placement).violations.empty();
+    return VerifyPlacement({instance.graph, instance.cluster, problem}, placement).violations.empty();
   }
   // The objective of a feasible placement, by the verifier, which puts stages into an order that is a pipeline's.
   std::optional<Picoseconds> Judge(const Placement& placement) const {
-    const Verdict verdict = VerifyPlacement(instance.graph, instance.cluster, problem, placement);
+    const Verdict verdict = VerifyPlacement({instance.graph, instance.cluster, problem}, placement);
     if (!verdict.violations.empty()) return std::nullopt;
     return verdict.costed->objective;
   }
@@ -87,7 +87,7 @@ struct SequenceCase {
   }
 
   const Instance instance;
-  const PlanningProblem problem;
+  const ResolvedProblem problem;
   const CostTable costs;
   const SolverOptions options;
 };

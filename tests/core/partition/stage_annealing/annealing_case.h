@@ -23,7 +23,7 @@ class AnnealingCase {
   explicit AnnealingCase(Instance posed)
       : instance(std::move(posed)),
         problem(ResolveProblem(instance.graph, instance.problem)),
-        costs(instance.graph, instance.cluster, *problem.workload),
+        costs(instance.graph, instance.cluster, problem.workload),
         request{instance.graph, instance.cluster, problem, costs, options, Algorithm::kStageAnnealing, {}} {}
   AnnealingCase(const AnnealingCase&) = delete;
   AnnealingCase& operator=(const AnnealingCase&) = delete;
@@ -32,7 +32,7 @@ class AnnealingCase {
     return CostPlan({instance.graph, instance.cluster, problem, costs}, placement).objective;
   }
   bool IsFeasible(const Placement& placement) const {
-    return VerifyPlacement(instance.graph, instance.cluster, problem, placement).violations.empty();
+    return VerifyPlacement({instance.graph, instance.cluster, problem}, placement).violations.empty();
   }
 
   absl::StatusOr<SearchOutcome> Solve(int threads = 1, const SolveLimits& limits = SolveLimits()) const {
@@ -43,7 +43,7 @@ class AnnealingCase {
   }
 
   const Instance instance;
-  const PlanningProblem problem;
+  const ResolvedProblem problem;
   const CostTable costs;
   SolverOptions options;
   SearchRequest request;

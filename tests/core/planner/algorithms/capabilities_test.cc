@@ -239,9 +239,9 @@ INSTANTIATE_TEST_SUITE_P(
         PlannedCase{"ResolvedNonContiguous",
                     [](Request& r) {
                       r.problem.split = Split::kNonContiguous;
-                      r.problem = ResolveProblem(r.graph, r.problem);
+                      r.problem = AsPosed(ResolveProblem(r.graph, r.problem));
                     }},
-        PlannedCase{"ResolvedProblem", [](Request& r) { r.problem = ResolveProblem(r.graph, r.problem); }}),
+        PlannedCase{"ResolvedProblem", [](Request& r) { r.problem = AsPosed(ResolveProblem(r.graph, r.problem)); }}),
     PlannedCaseName);
 
 // A setting that is refused, and the only violation that it must bring.
@@ -571,7 +571,7 @@ INSTANTIATE_TEST_SUITE_P(
                       PlannedCase{"ResolvedLatency",
                                   [](Request& r) {
                                     AskForLatency(r);
-                                    r.problem = ResolveProblem(r.graph, r.problem);
+                                    r.problem = AsPosed(ResolveProblem(r.graph, r.problem));
                                   }}),
     PlannedCaseName);
 

@@ -34,11 +34,13 @@ std::vector<BrokenRule> BrokenRules() {
       {"cluster.devices", [](JointTestRequest& request) { request.cluster.devices.clear(); }},
       {"cluster.devices[0].device_class",
        [](JointTestRequest& request) { request.cluster.devices.front().device_class = DeviceClassId(7); }},
-      {"cluster.interconnect.nodes.devices_per_node", [nodes](JointTestRequest& request) { nodes(request).devices_per_node = 0; }},
+      {"cluster.interconnect.nodes.devices_per_node",
+       [nodes](JointTestRequest& request) { nodes(request).devices_per_node = 0; }},
       {"cluster.interconnect.hierarchy.levels",
        [](JointTestRequest& request) { request.cluster.interconnect = HierarchyInterconnect(); }},
       {"cluster.interconnect.hierarchy.levels[0].fan_out", [level](JointTestRequest& request) { level(request, 0); }},
-      {"cluster.interconnect.grid.dimensions", [](JointTestRequest& request) { request.cluster.interconnect = GridInterconnect(); }},
+      {"cluster.interconnect.grid.dimensions",
+       [](JointTestRequest& request) { request.cluster.interconnect = GridInterconnect(); }},
       {"cluster.interconnect.matrix.bandwidth_bytes_per_second",
        [](JointTestRequest& request) { request.cluster.interconnect = MatrixInterconnect(); }},
       {"problem.joint.global_batch", [](JointTestRequest& request) { request.problem.joint->global_batch = 0; }},
@@ -57,7 +59,8 @@ TEST(JointDefaultsTest, WhatBreaksARuleHasNone) {
         JointTestRequest request = RequestOf(model, "dgx-h100:1", 8);
         if (by_stage) request.problem.replication = Replication::kPerStage;
         rule.breaking(request);
-        const PlanningProblem problem = WithJointDefaults(request.graph, request.cluster, request.problem);
+        const ResolvedProblem problem =
+            WithJointDefaults({request.graph, request.cluster, ResolveProblem(request.graph, request.problem)});
         EXPECT_EQ(problem.joint->tensor_degrees, request.problem.joint->tensor_degrees);
         EXPECT_EQ(problem.joint->global_batch, request.problem.joint->global_batch);
         // It is refused for that, not for what it was taken for.
@@ -69,7 +72,8 @@ TEST(JointDefaultsTest, WhatBreaksARuleHasNone) {
 
 TEST(JointDefaultsTest, WhatObeysTheRulesHasThem) {
   const JointTestRequest request = RequestOf("resnet50", "dgx-h100:1", 8);
-  const PlanningProblem problem = WithJointDefaults(request.graph, request.cluster, request.problem);
+  const ResolvedProblem problem =
+      WithJointDefaults({request.graph, request.cluster, ResolveProblem(request.graph, request.problem)});
   EXPECT_FALSE(problem.joint->micro_batch_samples.empty());
 }
 

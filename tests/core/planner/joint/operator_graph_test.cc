@@ -123,8 +123,8 @@ class AllPlans {
  public:
   explicit AllPlans(const JointTestRequest& request)
       : request_(request),
-        settings_(
-            *WithJointDefaults(request.graph, request.cluster, ResolveProblem(request.graph, request.problem)).joint) {}
+        settings_(*WithJointDefaults({request.graph, request.cluster, ResolveProblem(request.graph, request.problem)})
+                       .joint) {}
 
   // `layers`: labels in their order, and the operators of each.
   int64_t LeastStep(const std::vector<std::string>& labels, const std::vector<std::vector<OperatorId>>& operators) {
@@ -215,7 +215,7 @@ struct Counts {
 // Of all plans of all divisions into layers.
 int64_t LeastOfAll(const JointTestRequest& request) {
   const CostTable costs(request.graph, request.cluster, Workload::kTraining);
-  const PlanningProblem problem = ResolveProblem(request.graph, request.problem);
+  const ResolvedProblem problem = ResolveProblem(request.graph, request.problem);
   int64_t least = kNone;
   for (const OperatorLayers& layers : DivideInEveryOrder(request.graph, problem, costs)) {
     least = std::min(least, AllPlans(request).LeastStep(layers.labels, layers.operators));
@@ -474,7 +474,7 @@ TEST(OperatorGraphTest, KnownPlansOfAnyOrderAreJudgedAndGoneOnFrom) {
     const absl::StatusOr<Plan> plan = Make(request);
     if (!plan.ok()) continue;
     const CostTable costs(request.graph, request.cluster, Workload::kTraining);
-    const PlanningProblem problem = ResolveProblem(request.graph, request.problem);
+    const ResolvedProblem problem = ResolveProblem(request.graph, request.problem);
     others += DivideInEveryOrder(request.graph, problem, costs).front().labels == plan->joint->layer_labels ? 0 : 1;
     const absl::StatusOr<Verdict> verdict = Judge(request, PlacementOf(*plan));
     ASSERT_TRUE(verdict.ok()) << verdict.status();

@@ -36,7 +36,7 @@ class ManualClock {
 // A job that runs until it is released, and tells when it has started. It may end a moment after the object.
 class Blocker {
  public:
-  Executor::Job job() {
+  Executor::QueuedJob job() {
     return {.stop = stop_,
             .run =
                 [state = state_](const absl::Status&) {
@@ -75,8 +75,8 @@ absl::Status RunForTenSeconds(Executor& executor, ManualClock& clock) {
 // What a job was admitted with, once it has been.
 class Outcome {
  public:
-  Executor::Job job(std::optional<Executor::Clock::time_point> deadline = std::nullopt,
-                    std::stop_source stop = std::stop_source(std::nostopstate)) {
+  Executor::QueuedJob job(std::optional<Executor::Clock::time_point> deadline = std::nullopt,
+                          std::stop_source stop = std::stop_source(std::nostopstate)) {
     return {.deadline = deadline,
             .stop = std::move(stop),
             .run = [told = admission_](const absl::Status& admission) { told->set_value(admission); },
@@ -163,7 +163,7 @@ TEST(ExecutorTest, RefusesWhatFindsTheQueueFull) {
   EXPECT_TRUE(waiting.Wait().ok());
 }
 
-Executor::Job WithBytes(Executor::Job job, int64_t bytes) {
+Executor::QueuedJob WithBytes(Executor::QueuedJob job, int64_t bytes) {
   job.bytes = bytes;
   return job;
 }
@@ -200,7 +200,7 @@ TEST(ExecutorTest, JobsWaitForRoomAndAreNotOvertaken) {
   Blocker large;
   Blocker small;
   const auto submit = [&executor](Blocker& blocker, int64_t running_bytes) {
-    Executor::Job job = blocker.job();
+    Executor::QueuedJob job = blocker.job();
     job.running_bytes = running_bytes;
     return executor.Submit(std::move(job));
   };
@@ -363,21 +363,21 @@ TEST(ExecutorTest, LetsOthersHaveTheirTurnBetweenTheStepsOfAJob) {
     const std::lock_guard lock(mutex);
     order.emplace_back(what);
   };
-  const Executor::Job rest{.run =
-                               [&](const absl::Status& admission) {
-                                 EXPECT_TRUE(admission.ok()) << admission;
-                                 record("step 2");
-                                 done.set_value();
-                               },
-                           .tenant = "a"};
-  Executor::Job job = first_step.job();
+  const Executor::QueuedJob rest{.run =
+                                     [&](const absl::Status& admission) {
+                                       EXPECT_TRUE(admission.ok()) << admission;
+                                       record("step 2");
+                                       done.set_value();
+                                     },
+                                 .tenant = "a"};
+  Executor::QueuedJob job = first_step.job();
   job.run = [&, wait = job.run](const absl::Status& admission) {
     wait(admission);
     record("step 1");
     // The queue is full, but the place of the job is its own.
     executor.Requeue(rest);
   };
-  const Executor::Job other{.run = [&](const absl::Status&) { record("other"); }, .tenant = "a"};
+  const Executor::QueuedJob other{.run = [&](const absl::Status&) { record("other"); }, .tenant = "a"};
   ASSERT_TRUE(executor.Submit(job).ok());
   first_step.WaitUntilStarted();
   ASSERT_TRUE(executor.Submit(other).ok());
@@ -444,7 +444,7 @@ TEST(ExecutorTest, LimitsOfTenantsHoldAndCanChange) {
   first.WaitUntilStarted();
   ASSERT_TRUE(executor.Submit(second.job()).ok());
   Outcome other;
-  Job of_b = other.job();
+  QueuedJob of_b = other.job();
   of_b.tenant = "b";
   ASSERT_TRUE(executor.Submit(of_b).ok());
   // The other tenant overtakes.
@@ -456,7 +456,7 @@ TEST(ExecutorTest, LimitsOfTenantsHoldAndCanChange) {
   second.Release();
 }
 
-Job Of(const char* tenant, Job job) {
+QueuedJob Of(const char* tenant, QueuedJob job) {
   job.tenant = tenant;
   return job;
 }

@@ -21,7 +21,7 @@ using testing::ElementsAre;
 FairQueue::TimePoint At(int ms) { return FairQueue::TimePoint(milliseconds(1'000'000 + ms)); }
 
 // A job that is known by its bytes.
-Job Numbered(const std::string& tenant, int number, Priority priority = Priority::kInteractive) {
+QueuedJob Numbered(const std::string& tenant, int number, Priority priority = Priority::kInteractive) {
   return {.run = nullptr, .bytes = number, .tenant = tenant, .priority = priority};
 }
 
@@ -30,7 +30,7 @@ std::vector<std::string> Serve(FairQueue& queue, int jobs, const std::map<std::s
   std::vector<std::string> order;
   int now = start;
   for (int i = 0; i < jobs; ++i) {
-    const std::optional<Job> job = queue.Pop(At(now));
+    const std::optional<QueuedJob> job = queue.Pop(At(now));
     if (!job.has_value()) break;
     order.emplace_back(job->tenant);
     const int end = now + times_ms.at(job->tenant);
@@ -109,7 +109,7 @@ TEST(FairQueueTest, BackgroundJobsHaveEveryFourthTurn) {
   for (int i = 1; i <= 6; ++i) queue.Push(Numbered("a", i), At(0));
   for (int i = 11; i <= 12; ++i) queue.Push(Numbered("a", i, Priority::kBackground), At(0));
   std::vector<int64_t> order;
-  while (const std::optional<Job> job = queue.Pop(At(0))) order.push_back(job->bytes);
+  while (const std::optional<QueuedJob> job = queue.Pop(At(0))) order.push_back(job->bytes);
   EXPECT_THAT(order, ElementsAre(1, 2, 3, 11, 4, 5, 6, 12));
 }
 
@@ -141,7 +141,7 @@ TEST(FairQueueTest, ATenantThatSendsTooOftenIsToldWhenToComeBack) {
 TEST(FairQueueTest, TakesOutWhatIsWanted) {
   FairQueue queue;
   for (int i = 1; i <= 4; ++i) queue.Push(Numbered(i % 2 == 0 ? "a" : "b", i), At(0));
-  const std::vector<Job> taken = queue.TakeIf([](const Job& job) { return job.bytes >= 3; });
+  const std::vector<QueuedJob> taken = queue.TakeIf([](const QueuedJob& job) { return job.bytes >= 3; });
   EXPECT_EQ(taken.size(), 2U);
   EXPECT_EQ(queue.waiting(), 2U);
 }
@@ -161,7 +161,7 @@ TEST(FairQueueTest, TakesTheNewestOfTheTenantWithTheLargestExcess) {
   queue.Push(Numbered("b", 14), At(0));
   const auto excess = [](const std::string& tenant) { return tenant == "a" ? 1.0 : 1.5; };
   std::vector<int64_t> order;
-  while (const std::optional<Job> job = queue.TakeNewest(excess)) order.push_back(job->bytes);
+  while (const std::optional<QueuedJob> job = queue.TakeNewest(excess)) order.push_back(job->bytes);
   EXPECT_THAT(order, ElementsAre(20, 14, 13, 12, 11));
   EXPECT_EQ(queue.waiting(), 2U);
 }

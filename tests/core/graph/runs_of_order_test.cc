@@ -1,4 +1,4 @@
-#include "core/graph/order_runs.h"
+#include "core/graph/runs_of_order.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -14,19 +14,19 @@ namespace {
 using ::testing::Each;
 using ::testing::ElementsAre;
 
-TEST(OrderRunsTest, CutsWhereLittleCrosses) {
+TEST(RunsOfOrderTest, CutsWhereLittleCrosses) {
   const std::vector<double> weights(6, 1);
   EXPECT_THAT(RunsOfOrder(weights, std::vector<int64_t>{0, 9, 1, 9, 9, 2}, 3), ElementsAre(0, 0, 1, 1, 1, 2));
 }
 
-TEST(OrderRunsTest, CutsMoreWhereMostOfTheWeightIs) {
+TEST(RunsOfOrderTest, CutsMoreWhereMostOfTheWeightIs) {
   std::vector<double> weights(20, 0);
   for (std::size_t i = 0; i < 5; ++i) weights[i] = 1;
   const std::vector<int32_t> runs = RunsOfOrder(weights, std::vector<int64_t>(20, 1), 9);
   EXPECT_GE(runs[4], 4);
 }
 
-TEST(OrderRunsTest, NeverMakesMoreRunsThanAllowed) {
+TEST(RunsOfOrderTest, NeverMakesMoreRunsThanAllowed) {
   RandomStream random(1);
   for (int i = 0; i < 300; ++i) {
     const auto positions = static_cast<std::size_t>(random.Between(1, 40));

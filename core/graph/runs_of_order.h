@@ -1,6 +1,6 @@
 // Consecutive runs of a linear order, cut where little crosses.
-#ifndef PLANWRIGHT_CORE_GRAPH_ORDER_RUNS_H_
-#define PLANWRIGHT_CORE_GRAPH_ORDER_RUNS_H_
+#ifndef PLANWRIGHT_CORE_GRAPH_RUNS_OF_ORDER_H_
+#define PLANWRIGHT_CORE_GRAPH_RUNS_OF_ORDER_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -19,4 +19,4 @@ std::vector<int32_t> RunsOfOrder(std::span<const double> weights, std::span<cons
 
 }  // namespace planwright
 
-#endif  // PLANWRIGHT_CORE_GRAPH_ORDER_RUNS_H_
+#endif  // PLANWRIGHT_CORE_GRAPH_RUNS_OF_ORDER_H_

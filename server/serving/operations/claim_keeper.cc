@@ -1,4 +1,4 @@
-#include "server/serving/operations/claims.h"
+#include "server/serving/operations/claim_keeper.h"
 
 #include <random>
 #include <utility>
@@ -28,10 +28,10 @@ std::optional<std::chrono::milliseconds> ExpectedBy(const std::string& owner) {
 
 }  // namespace
 
-Claims::Claims(Store& store, std::chrono::milliseconds lease)
+ClaimKeeper::ClaimKeeper(Store& store, std::chrono::milliseconds lease)
     : store_(store), lease_(lease), name_(RandomName()), keeper_([this](const std::stop_token& stop) { Work(stop); }) {}
 
-Claims::Outcome Claims::Try(const std::string& key, std::chrono::milliseconds expected) {
+ClaimKeeper::Outcome ClaimKeeper::Try(const std::string& key, std::chrono::milliseconds expected) {
   std::string owner;
   {
     const std::lock_guard lock(mutex_);
@@ -47,7 +47,7 @@ Claims::Outcome Claims::Try(const std::string& key, std::chrono::milliseconds ex
   return {.claim = std::make_shared<Claim>(*this, key, owner), .expected_by_other = std::nullopt};
 }
 
-void Claims::GiveBack(const std::string& key, const std::string& owner) {
+void ClaimKeeper::GiveBack(const std::string& key, const std::string& owner) {
   {
     const std::lock_guard lock(mutex_);
     const auto held = held_.find(key);
@@ -58,7 +58,7 @@ void Claims::GiveBack(const std::string& key, const std::string& owner) {
   changed_.notify_one();
 }
 
-void Claims::Work(const std::stop_token& stop) {
+void ClaimKeeper::Work(const std::stop_token& stop) {
   std::unique_lock lock(mutex_);
   // What is given back while the last round goes on is given back as well.
   while (!stop.stop_requested() || !done_.empty()) {
@@ -67,7 +67,7 @@ void Claims::Work(const std::stop_token& stop) {
   }
 }
 
-void Claims::Attend(std::unique_lock<std::mutex>& lock) {
+void ClaimKeeper::Attend(std::unique_lock<std::mutex>& lock) {
   const std::map<std::string, std::string> done = std::exchange(done_, {});
   const std::map<std::string, std::string> held = held_;
   lock.unlock();

@@ -1,6 +1,6 @@
 // Allocations with one special device, as MadPipe's programs build them: stages from the last to the first.
-#ifndef PLANWRIGHT_CORE_PARTITION_PERIODIC_SPECIAL_DEVICE_H_
-#define PLANWRIGHT_CORE_PARTITION_PERIODIC_SPECIAL_DEVICE_H_
+#ifndef PLANWRIGHT_CORE_PARTITION_PERIODIC_SHARED_DEVICE_STAGES_H_
+#define PLANWRIGHT_CORE_PARTITION_PERIODIC_SHARED_DEVICE_STAGES_H_
 
 #include <cstdint>
 #include <vector>
@@ -21,4 +21,4 @@ ChainAllocation NumberDevices(const std::vector<SpecialStage>& stages);
 
 }  // namespace planwright
 
-#endif  // PLANWRIGHT_CORE_PARTITION_PERIODIC_SPECIAL_DEVICE_H_
+#endif  // PLANWRIGHT_CORE_PARTITION_PERIODIC_SHARED_DEVICE_STAGES_H_

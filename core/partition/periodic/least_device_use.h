@@ -1,6 +1,6 @@
 // What a device needs at least to hold stages of a chain at some period (allocation_energy.h says why).
-#ifndef PLANWRIGHT_CORE_PARTITION_PERIODIC_DEVICE_NEED_H_
-#define PLANWRIGHT_CORE_PARTITION_PERIODIC_DEVICE_NEED_H_
+#ifndef PLANWRIGHT_CORE_PARTITION_PERIODIC_LEAST_DEVICE_USE_H_
+#define PLANWRIGHT_CORE_PARTITION_PERIODIC_LEAST_DEVICE_USE_H_
 
 #include <algorithm>
 #include <cstdint>
@@ -12,7 +12,7 @@
 namespace planwright {
 
 // Plain value; nothing is held at first.
-class DeviceNeed {
+class LeastDeviceUse {
  public:
   // The layers first .. last as a stage that stores `batches` micro-batches when its forward pass starts, at least; 0
   // without backward passes, where a stage lets go before the next one starts. Stages come from the last to the first.
@@ -46,4 +46,4 @@ class DeviceNeed {
 
 }  // namespace planwright
 
-#endif  // PLANWRIGHT_CORE_PARTITION_PERIODIC_DEVICE_NEED_H_
+#endif  // PLANWRIGHT_CORE_PARTITION_PERIODIC_LEAST_DEVICE_USE_H_

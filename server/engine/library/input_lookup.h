@@ -1,6 +1,6 @@
 // Graphs and clusters that requests name: those of the zoo, and what the caller's tenant has registered.
-#ifndef PLANWRIGHT_SERVER_ENGINE_LIBRARY_NAMED_INPUTS_H_
-#define PLANWRIGHT_SERVER_ENGINE_LIBRARY_NAMED_INPUTS_H_
+#ifndef PLANWRIGHT_SERVER_ENGINE_LIBRARY_INPUT_LOOKUP_H_
+#define PLANWRIGHT_SERVER_ENGINE_LIBRARY_INPUT_LOOKUP_H_
 
 #include <string>
 #include <string_view>
@@ -16,10 +16,10 @@
 
 namespace planwright::server {
 
-class NamedInputs {
+class InputLookup {
  public:
   // `library`: nullptr, only the zoo has names; outlives the object.
-  NamedInputs(Library* library, std::string tenant) : library_(library), tenant_(std::move(tenant)) {}
+  InputLookup(Library* library, std::string tenant) : library_(library), tenant_(std::move(tenant)) {}
 
   // What `reference`, the value of the request's field `field`, names; a violation where it names nothing that could
   // be. A transformer of the zoo has its shape. Errors: NOT_FOUND; those of Library.
@@ -42,4 +42,4 @@ class NamedInputs {
 
 }  // namespace planwright::server
 
-#endif  // PLANWRIGHT_SERVER_ENGINE_LIBRARY_NAMED_INPUTS_H_
+#endif  // PLANWRIGHT_SERVER_ENGINE_LIBRARY_INPUT_LOOKUP_H_

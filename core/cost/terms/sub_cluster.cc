@@ -1,4 +1,4 @@
-#include "core/cost/terms/cluster_part.h"
+#include "core/cost/terms/sub_cluster.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -38,7 +38,7 @@ NodesInterconnect AllPairs(const Interconnect& whole, std::span<const DeviceId> 
 
 }  // namespace
 
-ClusterPart::ClusterPart(const Cluster& whole, std::vector<DeviceId> devices) : devices_(std::move(devices)) {
+SubCluster::SubCluster(const Cluster& whole, std::vector<DeviceId> devices) : devices_(std::move(devices)) {
   cluster_.display_name = whole.display_name;
   cluster_.device_classes = whole.device_classes;
   for (const DeviceId device : devices_) cluster_.devices.push_back(whole.devices[device.index()]);
@@ -46,14 +46,14 @@ ClusterPart::ClusterPart(const Cluster& whole, std::vector<DeviceId> devices) : 
   cluster_.interconnect = interconnect.has_value() ? *std::move(interconnect) : AllPairs(whole.interconnect, devices_);
 }
 
-ClusterPart::ClusterPart(const Cluster& whole, std::vector<DeviceId> devices, std::span<const DeviceId> alternatives)
-    : ClusterPart(whole, std::move(devices)) {
+SubCluster::SubCluster(const Cluster& whole, std::vector<DeviceId> devices, std::span<const DeviceId> alternatives)
+    : SubCluster(whole, std::move(devices)) {
   const auto* hierarchy = std::get_if<HierarchyInterconnect>(&whole.interconnect);
   if (hierarchy == nullptr || devices_.size() == alternatives.size()) return;
   cluster_.interconnect = FastestLevel(*hierarchy, alternatives, devices_.size());
 }
 
-Placement ClusterPart::ToWhole(Placement placement) const {
+Placement SubCluster::ToWhole(Placement placement) const {
   for (Placement::Stage& stage : placement.stages) {
     for (DeviceId& device : stage.devices) device = devices_[device.index()];
     for (DeviceId& device : stage.ring) device = devices_[device.index()];
@@ -61,7 +61,7 @@ Placement ClusterPart::ToWhole(Placement placement) const {
   return placement;
 }
 
-std::optional<Placement> ClusterPart::ToPart(Placement placement) const {
+std::optional<Placement> SubCluster::ToPart(Placement placement) const {
   const auto move_all = [this](std::vector<DeviceId>& devices) {
     return std::all_of(devices.begin(), devices.end(), [this](DeviceId& device) {
       const std::optional<DeviceId> in_part = ToPart(device);
@@ -75,7 +75,7 @@ std::optional<Placement> ClusterPart::ToPart(Placement placement) const {
   return placement;
 }
 
-std::optional<DeviceId> ClusterPart::ToPart(DeviceId device) const {
+std::optional<DeviceId> SubCluster::ToPart(DeviceId device) const {
   const auto found = std::lower_bound(devices_.begin(), devices_.end(), device);
   if (found == devices_.end() || *found != device) return std::nullopt;
   return DeviceId(static_cast<std::size_t>(found - devices_.begin()));

@@ -1,4 +1,4 @@
-#include "core/partition/periodic/special_device.h"
+#include "core/partition/periodic/shared_device_stages.h"
 
 #include <optional>
 

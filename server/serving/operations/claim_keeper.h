@@ -1,6 +1,6 @@
 // Who of several servers with one store does something that is worth doing once.
-#ifndef PLANWRIGHT_SERVER_SERVING_OPERATIONS_CLAIMS_H_
-#define PLANWRIGHT_SERVER_SERVING_OPERATIONS_CLAIMS_H_
+#ifndef PLANWRIGHT_SERVER_SERVING_OPERATIONS_CLAIM_KEEPER_H_
+#define PLANWRIGHT_SERVER_SERVING_OPERATIONS_CLAIM_KEEPER_H_
 
 #include <chrono>
 #include <condition_variable>
@@ -21,19 +21,19 @@ namespace planwright::server {
 // This server's claims in the store, and a thread that renews their leases and gives back what is done. A server that
 // dies renews nothing: when its lease is over, somebody else gets the claim. A server that was thought dead goes on
 // with its work, which is then done twice: claims save work, they do not guard anything. Thread-safe.
-class Claims {
+class ClaimKeeper {
  public:
-  // A claim of ours, until it is destroyed. Outlived by the Claims.
+  // A claim of ours, until it is destroyed. Outlived by the ClaimKeeper.
   class Claim {
    public:
-    Claim(Claims& claims, std::string key, std::string owner)
+    Claim(ClaimKeeper& claims, std::string key, std::string owner)
         : claims_(claims), key_(std::move(key)), owner_(std::move(owner)) {}
     ~Claim() { claims_.GiveBack(key_, owner_); }
     Claim(const Claim&) = delete;
     Claim& operator=(const Claim&) = delete;
 
    private:
-    Claims& claims_;
+    ClaimKeeper& claims_;
     const std::string key_;
     const std::string owner_;
   };
@@ -46,11 +46,11 @@ class Claims {
   };
 
   // `store` outlives the object.
-  explicit Claims(Store& store, std::chrono::milliseconds lease = std::chrono::seconds(5));
+  explicit ClaimKeeper(Store& store, std::chrono::milliseconds lease = std::chrono::seconds(5));
   // Gives back what is still to be given back.
-  ~Claims() = default;
-  Claims(const Claims&) = delete;
-  Claims& operator=(const Claims&) = delete;
+  ~ClaimKeeper() = default;
+  ClaimKeeper(const ClaimKeeper&) = delete;
+  ClaimKeeper& operator=(const ClaimKeeper&) = delete;
 
   // Tries to get `key`. `expected`: how long the work will take at most, for those who consider to wait for it. Blocks
   // on the store.
@@ -68,7 +68,7 @@ class Claims {
   const std::string name_;
   std::mutex mutex_;
   std::condition_variable_any changed_;
-  // Guarded by mutex_. Claims that we have, owner by key, and those that are done, key by owner.
+  // Guarded by mutex_. ClaimKeeper that we have, owner by key, and those that are done, key by owner.
   std::map<std::string, std::string> held_;
   std::map<std::string, std::string> done_;
   int64_t taken_ = 0;
@@ -78,4 +78,4 @@ class Claims {
 
 }  // namespace planwright::server
 
-#endif  // PLANWRIGHT_SERVER_SERVING_OPERATIONS_CLAIMS_H_
+#endif  // PLANWRIGHT_SERVER_SERVING_OPERATIONS_CLAIM_KEEPER_H_

@@ -1,4 +1,4 @@
-#include "core/graph/order_runs.h"
+#include "core/graph/runs_of_order.h"
 
 #include <algorithm>
 #include <numeric>

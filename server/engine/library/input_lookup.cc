@@ -1,4 +1,4 @@
-#include "server/engine/library/named_inputs.h"
+#include "server/engine/library/input_lookup.h"
 
 #include "absl/strings/str_cat.h"
 #include "core/base/status_macros.h"
@@ -29,7 +29,7 @@ absl::StatusOr<Value> ZooResult(absl::StatusOr<Value> made, std::string_view fie
 
 }  // namespace
 
-absl::StatusOr<OperatorGraph> NamedInputs::FindGraph(std::string_view reference, std::string_view field,
+absl::StatusOr<OperatorGraph> InputLookup::FindGraph(std::string_view reference, std::string_view field,
                                                      Violations& violations) const {
   if (reference.starts_with(kZoo)) {
     const std::string_view name = reference.substr(kZoo.size());
@@ -58,7 +58,7 @@ absl::StatusOr<v1::Graph> NamedInputs::FindRegistered(std::string_view reference
   return library_->FindGraph(tenant_, reference);
 }
 
-absl::StatusOr<Cluster> NamedInputs::FindCluster(std::string_view reference, std::string_view field,
+absl::StatusOr<Cluster> InputLookup::FindCluster(std::string_view reference, std::string_view field,
                                                  const ModelLimits& limits, Violations& violations) const {
   if (reference.starts_with(kZoo)) return ZooResult(MakeZooCluster(reference.substr(kZoo.size())), field, violations);
   if (!reference.starts_with(kClusters)) {

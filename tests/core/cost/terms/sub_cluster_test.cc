@@ -1,4 +1,4 @@
-#include "core/cost/terms/cluster_part.h"
+#include "core/cost/terms/sub_cluster.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -44,12 +44,12 @@ std::size_t LevelOf(const HierarchyInterconnect& hierarchy, std::size_t a, std::
   }
 }
 
-TEST(ClusterPartTest, KeepsTheDistancesOfAHierarchy) {
+TEST(SubClusterTest, KeepsTheDistancesOfAHierarchy) {
   const Cluster cluster = Racks();
   const auto& whole = std::get<HierarchyInterconnect>(cluster.interconnect);
   for (const auto& indices : {std::vector<std::size_t>{0, 1, 2, 3}, {0, 4}, {1, 2, 4, 7}, {2, 3, 6, 7}, {5}}) {
     const std::vector<DeviceId> devices = Devices(indices);
-    const ClusterPart part(cluster, devices);
+    const SubCluster part(cluster, devices);
     const auto& kept = std::get<HierarchyInterconnect>(part.cluster().interconnect);
     ASSERT_EQ(kept.levels.size(), whole.levels.size());
     for (std::size_t a = 0; a < devices.size(); ++a) {
@@ -59,29 +59,29 @@ TEST(ClusterPartTest, KeepsTheDistancesOfAHierarchy) {
   }
 }
 
-TEST(ClusterPartTest, IsNowhereSlowerThanAnIrregularPartOfAHierarchy) {
-  const ClusterPart part(Racks(), Devices({0, 2, 3, 6}));
+TEST(SubClusterTest, IsNowhereSlowerThanAnIrregularPartOfAHierarchy) {
+  const SubCluster part(Racks(), Devices({0, 2, 3, 6}));
   const auto& relaxed = std::get<HierarchyInterconnect>(part.cluster().interconnect);
   ASSERT_EQ(relaxed.levels.size(), 1U);
   EXPECT_EQ(relaxed.levels[0].fan_out, 4);
   EXPECT_EQ(relaxed.levels[0].bandwidth_bytes_per_second, 300);
-  const ClusterPart apart(Racks(), Devices({0, 2, 6}));
+  const SubCluster apart(Racks(), Devices({0, 2, 6}));
   EXPECT_EQ(std::get<HierarchyInterconnect>(apart.cluster().interconnect).levels[0].bandwidth_bytes_per_second, 20);
 }
 
-TEST(ClusterPartTest, StandsForAnyEquallyManyDevices) {
-  const ClusterPart part(Racks(), Devices({0, 4}), Devices({0, 4, 5, 6}));
+TEST(SubClusterTest, StandsForAnyEquallyManyDevices) {
+  const SubCluster part(Racks(), Devices({0, 4}), Devices({0, 4, 5, 6}));
   const auto& relaxed = std::get<HierarchyInterconnect>(part.cluster().interconnect);
   EXPECT_EQ(relaxed.levels[0].fan_out, 2);
   EXPECT_EQ(relaxed.levels[0].bandwidth_bytes_per_second, 300);
-  const ClusterPart all(Racks(), Devices({0, 4}), Devices({0, 4}));
+  const SubCluster all(Racks(), Devices({0, 4}), Devices({0, 4}));
   EXPECT_EQ(std::get<HierarchyInterconnect>(all.cluster().interconnect).levels.size(), 3U);
 }
 
-TEST(ClusterPartTest, IsAValidCluster) {
+TEST(SubClusterTest, IsAValidCluster) {
   for (const auto& interconnect : {Interconnect(HostStagedInterconnect()), Interconnect(UniformInterconnect{5, {}}),
                                    Interconnect(MatrixInterconnect{{0, 1, 2, 1, 0, 4, 2, 4, 0}, {}})}) {
-    const ClusterPart part(SmallCluster(3, 0, interconnect), Devices({0, 2}));
+    const SubCluster part(SmallCluster(3, 0, interconnect), Devices({0, 2}));
     EXPECT_THAT(Rules(part.cluster()), IsEmpty());
   }
 }
@@ -96,9 +96,9 @@ Cluster Machines() {
                                         .levels = {{2, 20, Picoseconds(3)}, {2, 10, Picoseconds(4)}}});
 }
 
-TEST(ClusterPartTest, NodesThatKeepTheSamePlacesStayNodes) {
+TEST(SubClusterTest, NodesThatKeepTheSamePlacesStayNodes) {
   // Places 0 and 2 of the machines 0 and 3.
-  const ClusterPart part(Machines(), Devices({0, 2, 9, 11}));
+  const SubCluster part(Machines(), Devices({0, 2, 9, 11}));
   const auto& nodes = std::get<NodesInterconnect>(part.cluster().interconnect);
   EXPECT_EQ(nodes.devices_per_node, 2);
   ASSERT_EQ(nodes.links.size(), 1U);
@@ -120,7 +120,7 @@ Cluster Ring(LinksInterconnect::Routing routing) {
 }
 
 void ExpectSamePairs(const Cluster& whole, const std::vector<DeviceId>& devices) {
-  const ClusterPart part(whole, devices);
+  const SubCluster part(whole, devices);
   EXPECT_THAT(Rules(part.cluster()), IsEmpty());
   const Network in_whole(whole.interconnect);
   const Network in_part(part.cluster().interconnect);
@@ -135,7 +135,7 @@ void ExpectSamePairs(const Cluster& whole, const std::vector<DeviceId>& devices)
   }
 }
 
-TEST(ClusterPartTest, KeepsBandwidthAndLatencyOfEveryPair) {
+TEST(SubClusterTest, KeepsBandwidthAndLatencyOfEveryPair) {
   const GridInterconnect torus{{3, 2}, true, 12, Picoseconds(5), GridInterconnect::NonAdjacent::kDividedByHops};
   const GridInterconnect mesh{{3, 2}, false, 12, Picoseconds(5), GridInterconnect::NonAdjacent::kDividedByHops};
   const GridInterconnect alike{{3, 2}, false, 12, Picoseconds(5), GridInterconnect::NonAdjacent::kLinkBandwidth};
@@ -155,14 +155,14 @@ TEST(ClusterPartTest, KeepsBandwidthAndLatencyOfEveryPair) {
   }
 }
 
-TEST(ClusterPartTest, KeepsThePairsOfAMatrix) {
-  const ClusterPart part(SmallCluster(3, 0, MatrixInterconnect{{0, 1, 2, 3, 0, 4, 5, 6, 0}, {}}), Devices({0, 2}));
+TEST(SubClusterTest, KeepsThePairsOfAMatrix) {
+  const SubCluster part(SmallCluster(3, 0, MatrixInterconnect{{0, 1, 2, 3, 0, 4, 5, 6, 0}, {}}), Devices({0, 2}));
   EXPECT_THAT(std::get<MatrixInterconnect>(part.cluster().interconnect).bandwidth_bytes_per_second,
               ElementsAre(0, 2, 5, 0));
 }
 
-TEST(ClusterPartTest, NamesDevicesBothWays) {
-  const ClusterPart part(SmallCluster(4), Devices({1, 3}));
+TEST(SubClusterTest, NamesDevicesBothWays) {
+  const SubCluster part(SmallCluster(4), Devices({1, 3}));
   const Placement in_part{{{{OperatorId(0)}, {DeviceId(1)}}, {{OperatorId(1)}, {DeviceId(0)}}}};
   const Placement in_whole = part.ToWhole(in_part);
   EXPECT_THAT(in_whole.stages[0].devices, ElementsAre(DeviceId(3)));

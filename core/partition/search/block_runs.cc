@@ -1,10 +1,10 @@
-#include "core/partition/search/coarse_order.h"
+#include "core/partition/search/block_runs.h"
 
 #include <algorithm>
 #include <limits>
 
 #include "core/base/index.h"
-#include "core/graph/order_runs.h"
+#include "core/graph/runs_of_order.h"
 
 namespace planwright {
 namespace {

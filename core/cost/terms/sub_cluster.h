@@ -3,8 +3,8 @@
 // A search is handed the part, so that it cannot touch any other device, and its placements are named back. Devices
 // keep their order, and the transfer between two of them never takes longer in the part than in the whole; except in
 // irregular parts of hierarchies it takes as long.
-#ifndef PLANWRIGHT_CORE_COST_TERMS_CLUSTER_PART_H_
-#define PLANWRIGHT_CORE_COST_TERMS_CLUSTER_PART_H_
+#ifndef PLANWRIGHT_CORE_COST_TERMS_SUB_CLUSTER_H_
+#define PLANWRIGHT_CORE_COST_TERMS_SUB_CLUSTER_H_
 
 #include <optional>
 #include <span>
@@ -16,14 +16,14 @@
 
 namespace planwright {
 
-class ClusterPart {
+class SubCluster {
  public:
   // REQUIRES: `devices` ascending, not empty. Complexity: that of PartOfInterconnect; where it is nullopt
   // O(devices^2) beside the Network of the whole.
-  ClusterPart(const Cluster& whole, std::vector<DeviceId> devices);
+  SubCluster(const Cluster& whole, std::vector<DeviceId> devices);
   // The same for `devices` that stand for any equally many of `alternatives`, of which they are some: what is proven of
   // the part holds for all of those, because its links are no slower than any of theirs. REQUIRES: both ascending.
-  ClusterPart(const Cluster& whole, std::vector<DeviceId> devices, std::span<const DeviceId> alternatives);
+  SubCluster(const Cluster& whole, std::vector<DeviceId> devices, std::span<const DeviceId> alternatives);
 
   // All device classes of the whole, under the same ids.
   const Cluster& cluster() const { return cluster_; }
@@ -41,4 +41,4 @@ class ClusterPart {
 
 }  // namespace planwright
 
-#endif  // PLANWRIGHT_CORE_COST_TERMS_CLUSTER_PART_H_
+#endif  // PLANWRIGHT_CORE_COST_TERMS_SUB_CLUSTER_H_

@@ -4,8 +4,8 @@
 // and loads need no finer steps than a small share of a stage: the order is divided into buckets of equal time, and in
 // each bucket the position that the least weight of nets crosses is kept. Blocks between two kept positions move as a
 // unit. The split found is one of the fine order, not always its best.
-#ifndef PLANWRIGHT_CORE_PARTITION_SEARCH_COARSE_ORDER_H_
-#define PLANWRIGHT_CORE_PARTITION_SEARCH_COARSE_ORDER_H_
+#ifndef PLANWRIGHT_CORE_PARTITION_SEARCH_BLOCK_RUNS_H_
+#define PLANWRIGHT_CORE_PARTITION_SEARCH_BLOCK_RUNS_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -22,4 +22,4 @@ std::vector<int32_t> RunsOf(const BlockInstance& instance, const std::vector<int
 
 }  // namespace planwright
 
-#endif  // PLANWRIGHT_CORE_PARTITION_SEARCH_COARSE_ORDER_H_
+#endif  // PLANWRIGHT_CORE_PARTITION_SEARCH_BLOCK_RUNS_H_

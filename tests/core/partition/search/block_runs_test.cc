@@ -1,4 +1,4 @@
-#include "core/partition/search/coarse_order.h"
+#include "core/partition/search/block_runs.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // A piece of work that is to be done when its turn comes.
-#ifndef PLANWRIGHT_SERVER_SERVING_ADMISSION_JOB_H_
-#define PLANWRIGHT_SERVER_SERVING_ADMISSION_JOB_H_
+#ifndef PLANWRIGHT_SERVER_SERVING_ADMISSION_QUEUED_JOB_H_
+#define PLANWRIGHT_SERVER_SERVING_ADMISSION_QUEUED_JOB_H_
 
 #include <chrono>
 #include <cstdint>
@@ -32,7 +32,7 @@ class TenantName {
   std::string name_;
 };
 
-struct Job {
+struct QueuedJob {
   // When the caller stops waiting; nullopt: never.
   std::optional<std::chrono::steady_clock::time_point> deadline = std::nullopt;
   // Requested by whoever learns that the caller has gone, and by Executor::StopAll. A job that waits is answered then.
@@ -57,4 +57,4 @@ struct Job {
 
 }  // namespace planwright::server
 
-#endif  // PLANWRIGHT_SERVER_SERVING_ADMISSION_JOB_H_
+#endif  // PLANWRIGHT_SERVER_SERVING_ADMISSION_QUEUED_JOB_H_
