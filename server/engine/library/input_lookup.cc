@@ -41,14 +41,14 @@ absl::StatusOr<OperatorGraph> InputLookup::FindGraph(std::string_view reference,
   return DecodeGraph(graph, violations);
 }
 
-absl::StatusOr<v1::Graph> NamedInputs::FindGraphMessage(std::string_view reference, std::string_view field,
+absl::StatusOr<v1::Graph> InputLookup::FindGraphMessage(std::string_view reference, std::string_view field,
                                                         Violations& violations) const {
   if (!reference.starts_with(kZoo)) return FindRegistered(reference, field, violations);
   ASSIGN_OR_RETURN(const OperatorGraph graph, FindGraph(reference, field, violations));
   return EncodeGraph(graph);
 }
 
-absl::StatusOr<v1::Graph> NamedInputs::FindRegistered(std::string_view reference, std::string_view field,
+absl::StatusOr<v1::Graph> InputLookup::FindRegistered(std::string_view reference, std::string_view field,
                                                       Violations& violations) const {
   if (!reference.starts_with(kGraphs)) {
     AddNoName(reference, kGraphs, field, violations);

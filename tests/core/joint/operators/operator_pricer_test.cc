@@ -121,7 +121,7 @@ std::vector<int32_t> KindsOf(const std::vector<OperatorCost>& first, const std::
   example.graph.operators[0].costs = first;
   example.graph.operators[1].costs = second;
   const CostTable costs(example.graph, example.cluster, Workload::kTraining);
-  return OperatorPricer(example.graph, example.cluster, example.layers, costs, MemoryModel{}, {1e10, 0}, {1e10, 0})
+  return OperatorPricer(example.graph, example.cluster, example.layers, costs, ResolvedMemory{}, {1e10, 0}, {1e10, 0})
       .kinds();
 }
 

@@ -70,7 +70,7 @@ TEST(RoundRobinSearchTest, FirstPlansNeedLittleTime) {
   // Two chains have 62,500 ideals.
   RoundRobinInstance instance = Apart(500);
   for (int32_t op = 0; op + 2 < 500; ++op) instance.edges.push_back({op, op + 2});
-  instance.edge_bytes.front().assign(instance.edges.size(), 1);
+  instance.edge_bytes.front().assign(instance.edges.size(), {1, 1});
   instance.bytes_per_second = 1'000'000'000'000;
   SolveLimits limits;
   limits.deadline = SolveLimits::Clock::now() + std::chrono::seconds(1);
