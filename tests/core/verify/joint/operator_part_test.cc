@@ -41,7 +41,7 @@ OperatorVariant VariantOf(int32_t degree, std::optional<int64_t> samples, int64_
 }
 
 std::optional<OperatorPart> PartAt(const Operator& op, int32_t degree, int64_t samples) {
-  return PartOf(op, OfTwoSamples(), Gpu(), degree, samples);
+  return PartOf(op, OfTwoSamples(), Gpu(), {.tensor = degree}, samples);
 }
 
 double ForwardOf(const Operator& op, int32_t degree, int64_t samples) {
