@@ -20,12 +20,15 @@ namespace planwright {
 namespace {
 
 constexpr int64_t kMostLayouts = 5'040;
+constexpr int64_t kMostDraftLayouts = 720;
 constexpr int64_t kMostMoves = 30'000;
 // Devices times moves.
 constexpr int64_t kMostWork = 3'000'000;
 constexpr std::size_t kMostSeeds = 6;
+constexpr std::size_t kDraftSeeds = 2;
 // Layouts of a grid times devices.
 constexpr std::size_t kMostGridWork = std::size_t{1} << 20;
+constexpr std::size_t kDraftGridWork = std::size_t{1} << 13;
 // Pairs of devices times seeds.
 constexpr std::size_t kMostSeedWork = std::size_t{1} << 22;
 // First the links lead, then the step.
@@ -40,22 +43,32 @@ constexpr double kLatencyWeight = 1e-8;
 class StagePlacer {
  public:
   StagePlacer(const PlaceQuestion& question, const JointPlan& plan, const std::vector<DeviceClassId>& classes,
-              Poller& poller)
-      : question_(question), pairs_(*question.cluster.pairs), poller_(poller), placed_(question.cluster), plan_(plan) {
+              PlaceEffort effort, Poller& poller)
+      : question_(question),
+        pairs_(*question.cluster.pairs),
+        is_draft_(effort == PlaceEffort::kDraft),
+        poller_(poller),
+        placed_(question.cluster),
+        plan_(plan) {
     SetSlots(classes);
   }
 
   PlacedPlan Run() {
     best_devices_ = placed_.devices;
     best_ = Look();
-    if (NumLayouts() <= kMostLayouts) {
+    if (NumLayouts() <= (is_draft_ ? kMostDraftLayouts : kMostLayouts)) {
       TryAll();
     } else {
       LayOutGrid();
       const std::size_t pairs = placed_.devices.size() * placed_.devices.size();
-      const std::size_t seeds = std::clamp<std::size_t>(kMostSeedWork / pairs, 1, kMostSeeds);
-      for (std::size_t seed = 0; seed < seeds && !poller_.ShouldStopNow(); ++seed) Grow(seed);
-      for (const double share : kGuideShares) Anneal(share);
+      const std::size_t seeds = std::clamp<std::size_t>(kMostSeedWork / pairs, 1, is_draft_ ? kDraftSeeds : kMostSeeds);
+      const std::vector<DeviceId> centres = Centres();
+      for (std::size_t seed = 0; seed < seeds && !poller_.ShouldStopNow(); ++seed) {
+        Grow(centres[seed * centres.size() / seeds]);
+      }
+      if (!is_draft_) {
+        for (const double share : kGuideShares) Anneal(share);
+      }
     }
     placed_.devices = best_devices_;
     PlacedPlan placed{placed_, plan_};
@@ -193,7 +206,8 @@ class StagePlacer {
     const RegularPipeline pipeline{.tensor = degrees.tensor,
                                    .copies = degrees.devices() / degrees.tensor,
                                    .stages = static_cast<int64_t>(plan_.stages.size())};
-    for (const std::vector<std::size_t>& layout : GridLayouts(*grid, pipeline, kMostGridWork / devices)) {
+    const std::size_t most = is_draft_ ? kDraftGridWork : kMostGridWork;
+    for (const std::vector<std::size_t>& layout : GridLayouts(*grid, pipeline, most / devices + 1)) {
       if (poller_.ShouldStop(static_cast<int64_t>(devices) * 64)) return;
       std::transform(layout.begin(), layout.end(), placed_.devices.begin(),
                      [](std::size_t device) { return DeviceId(device); });
@@ -218,22 +232,49 @@ class StagePlacer {
     return sum;
   }
 
-  // Rank by rank the device that is nearest to those before it. The first rank of the first stage gets the one at a
-  // share of `seed` of the class.
-  void Grow(std::size_t seed) {
-    std::vector<std::vector<DeviceId>> free;
-    for (const Part& part : parts_) {
-      free.emplace_back(question_.cluster.devices.begin() + static_cast<std::ptrdiff_t>(part.begin),
-                        question_.cluster.devices.begin() + static_cast<std::ptrdiff_t>(part.end));
+  std::vector<DeviceId> DevicesOf(const Part& part) const {
+    return {question_.cluster.devices.begin() + static_cast<std::ptrdiff_t>(part.begin),
+            question_.cluster.devices.begin() + static_cast<std::ptrdiff_t>(part.end)};
+  }
+
+  // Of the class of the first stage, those first that are nearest to as many devices as the plan takes.
+  std::vector<DeviceId> Centres() {
+    std::size_t used = 0;
+    for (const JointStage& stage : plan_.stages) used += static_cast<std::size_t>(stage.degrees.devices());
+    const std::vector<DeviceId>& all = question_.cluster.devices;
+    std::vector<std::pair<double, DeviceId>> found;
+    for (const DeviceId device : DevicesOf(parts_[PartOf(plan_.stages.front())])) {
+      if (poller_.ShouldStop(static_cast<int64_t>(all.size()) * 32)) return {};
+      std::vector<double> slowness;
+      for (const DeviceId other : all) slowness.push_back(SlownessOf(device, other));
+      const auto end = slowness.begin() + static_cast<std::ptrdiff_t>(used);
+      std::nth_element(slowness.begin(), end - 1, slowness.end());
+      found.emplace_back(std::accumulate(slowness.begin(), end, 0.0), device);
     }
+    std::sort(found.begin(), found.end());
+    std::vector<DeviceId> centres;
+    for (const auto& [slowness, device] : found) centres.push_back(device);
+    return centres;
+  }
+
+  std::size_t PartOf(const JointStage& stage) const {
+    std::size_t number = 0;
+    while (static_cast<std::size_t>(stage.first_slot) >= parts_[number].end) ++number;
+    return number;
+  }
+
+  // Rank by rank the device that is nearest to those before it; the first rank of the first stage gets `first_device`.
+  void Grow(DeviceId first_device) {
+    std::vector<std::vector<DeviceId>> free;
+    for (const Part& part : parts_) free.push_back(DevicesOf(part));
     for (std::size_t s = 0; s < plan_.stages.size(); ++s) {
       const auto first = static_cast<std::size_t>(plan_.stages[s].first_slot);
-      std::size_t number = 0;
-      while (first >= parts_[number].end) ++number;
-      std::vector<DeviceId>& left = free[number];
+      std::vector<DeviceId>& left = free[PartOf(plan_.stages[s])];
       for (std::size_t rank = 0; rank < DevicesOf(s).size(); ++rank) {
         if (poller_.ShouldStop(static_cast<int64_t>(left.size()) * 16)) return;
-        std::size_t nearest = s + rank == 0 ? seed * left.size() / kMostSeeds : 0;
+        std::size_t nearest = 0;
+        if (s + rank == 0)
+          nearest = static_cast<std::size_t>(std::find(left.begin(), left.end(), first_device) - left.begin());
         double least = std::numeric_limits<double>::infinity();
         for (std::size_t device = 0; device < left.size() && s + rank > 0; ++device) {
           const double slowness = SlownessBeside(s, rank, left[device]);
@@ -318,6 +359,7 @@ class StagePlacer {
 
   const PlaceQuestion& question_;
   const PairLinks& pairs_;
+  const bool is_draft_;
   Poller& poller_;
   TrainingCluster placed_;
   JointPlan plan_;
@@ -331,8 +373,8 @@ class StagePlacer {
 }  // namespace
 
 PlacedPlan PlaceStages(const PlaceQuestion& question, const JointPlan& plan, const std::vector<DeviceClassId>& classes,
-                       Poller& poller) {
-  return StagePlacer(question, plan, classes, poller).Run();
+                       PlaceEffort effort, Poller& poller) {
+  return StagePlacer(question, plan, classes, effort, poller).Run();
 }
 
 }  // namespace planwright

@@ -25,6 +25,12 @@ struct PlaceQuestion {
   int64_t reserved_bytes = 0;
 };
 
+enum class PlaceEffort {
+  // Up to 720 layouts are all tried; beyond that, regular layouts and few that grow: to tell plans apart.
+  kDraft,
+  kFull,
+};
+
 struct PlacedPlan {
   // The cluster with its devices in the order of the plan's slots.
   TrainingCluster cluster;
@@ -35,7 +41,7 @@ struct PlacedPlan {
 // `plan`, whose stages are on devices of `classes`, each at the best place found. The same for every machine and run;
 // where the poller says so it ends early, with a place. REQUIRES: the classes have so many devices.
 PlacedPlan PlaceStages(const PlaceQuestion& question, const JointPlan& plan, const std::vector<DeviceClassId>& classes,
-                       Poller& poller);
+                       PlaceEffort effort, Poller& poller);
 
 }  // namespace planwright
 

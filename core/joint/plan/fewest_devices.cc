@@ -50,9 +50,10 @@ class FewestDevices {
  public:
   FewestDevices(const JointQuestion& question, const SolveLimits& limits)
       : question_(question), limits_(limits), classes_(question.training.classes) {
-    // A network has no nodes: each device counts.
     for (TrainingClass& part : classes_) {
+      // A network has no nodes: each device counts.
       if (is_network()) part.nodes = std::exchange(part.devices_per_node, 1);
+      if (!question.most_devices.empty()) part.nodes = static_cast<int32_t>(question.most_devices[all_.size()]);
       all_.push_back(part.devices());
     }
     const std::optional<double>& target = question.settings.target_tokens_per_second;
@@ -94,13 +95,14 @@ class FewestDevices {
   const std::vector<TrainingClass>& classes() const { return classes_; }
   bool is_network() const { return question_.training.pairs != nullptr; }
 
-  // The best plan on so many devices of each class.
-  absl::StatusOr<JointAnswer> PlanOn(const Counts& counts,
-                                     const std::function<void(const JointAnswer&)>& on_answer) const {
+  // The best plan on so many devices of each class; on a network, one that takes no longer than `enough_ps` will do.
+  absl::StatusOr<JointAnswer> PlanOn(const Counts& counts, const std::function<void(const JointAnswer&)>& on_answer,
+                                     int64_t enough_ps = 0) const {
     const TrainingCluster part = is_network() ? question_.training : FirstDevicesByClass(question_.training, counts);
     JointQuestion asked{question_.pricer,   question_.cluster,        part,
                         question_.settings, question_.reserved_bytes, question_.relative_gap};
     if (is_network()) asked.most_devices = counts;
+    asked.enough_ps = enough_ps;
     return (is_network() ? PlanOnNetwork : PlanJointly)(asked, limits_, on_answer);
   }
 
@@ -153,7 +155,8 @@ class FewestDevices {
   }
 
   Decision AskPlaces(const Counts& counts) {
-    absl::StatusOr<JointAnswer> planned = PlanOn(counts, [](const JointAnswer&) {});
+    absl::StatusOr<JointAnswer> planned = PlanOn(
+        counts, [](const JointAnswer&) {}, most_ps_);
     if (!planned.ok()) return Decision::kOpen;
     const JointPlan& plan = planned->plan;
     if (plan.step.count() <= most_ps_) {

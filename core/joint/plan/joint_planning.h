@@ -43,6 +43,8 @@ struct JointQuestion {
   bool is_part = false;
   // On networks: by class, how many devices plans take at most, whichever these are; empty: any number.
   std::vector<int64_t> most_devices = {};
+  // On networks: a step that is no longer will do.
+  int64_t enough_ps = 0;
 };
 
 struct JointAnswer {

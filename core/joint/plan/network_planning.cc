@@ -13,10 +13,13 @@
 #include "core/base/polling.h"
 #include "core/base/units.h"
 #include "core/base/violations.h"
-#include "core/joint/cost/pair_links.h"
 #include "core/joint/cost/stage_cost.h"
+#include "core/joint/place/near_devices.h"
 #include "core/joint/place/ring_speeds.h"
 #include "core/joint/place/stage_places.h"
+#include "core/joint/plan/equal_stage_plan.h"
+#include "core/joint/plan/layer_shifts.h"
+#include "core/joint/plan/network_scopes.h"
 #include "core/joint/plan/start_plan.h"
 #include "core/joint/plan/what_would_fit.h"
 #include "core/joint/search/joint_search.h"
@@ -28,62 +31,24 @@ constexpr int kMostRounds = 4;
 // 320 hours; sums of longer ones do not leave 63 bits.
 constexpr Picoseconds kLongestStep{int64_t{1} << 60};
 
-// The slowest links that a placed plan relies on.
-struct ReachedLinks {
-  TrainingLink tensor;
-  // Between copies and between stages.
-  TrainingLink others;
-};
+// Nothing is better than a plan by what the full search for places can gain over a draft, if it is worse by more.
+constexpr double kHopeless = 1.2;
 
-ReachedLinks ReachedBy(const PlacedPlan& placed) {
-  const PairLinks& pairs = *placed.cluster.pairs;
-  const DeviceRow row(placed.cluster);
-  // No faster than any pair.
-  ReachedLinks reached{placed.cluster.inside, placed.cluster.inside};
-  const std::vector<JointStage>& stages = placed.plan.stages;
-  for (std::size_t s = 0; s < stages.size(); ++s) {
-    const StageLinks within = LinksWithin(pairs, row.DevicesOf(stages[s]), stages[s].degrees);
-    reached.tensor = Slower(reached.tensor, within.tensor);
-    reached.others = Slower(reached.others, within.copies);
-    if (s > 0) {
-      const TrainingLink across = LinkAcross(pairs, row.DevicesOf(stages[s - 1]), row.DevicesOf(stages[s]));
-      reached.others = Slower(reached.others, across);
+// The decisions of a plan, as numbers.
+std::vector<int64_t> KeyOf(const JointPlan& plan, const std::vector<DeviceClassId>& classes) {
+  std::vector<int64_t> key = {
+      static_cast<int64_t>(plan.order), plan.chunks,       static_cast<int64_t>(plan.sharding), plan.per_stage ? 1 : 0,
+      plan.micro_batch_samples,         plan.micro_batches};
+  for (std::size_t s = 0; s < plan.stages.size(); ++s) {
+    const Degrees& degrees = plan.stages[s].degrees;
+    key.insert(key.end(), {-1, static_cast<int64_t>(classes[s].index()), degrees.tensor, degrees.context,
+                           degrees.expert, degrees.data});
+    for (const JointChunk& chunk : plan.stages[s].chunks) {
+      key.push_back(-2);
+      for (const LayerRecomputation mode : chunk.recomputation) key.push_back(static_cast<int64_t>(mode));
     }
   }
-  return reached;
-}
-
-// `mode` where the layer has it, else the first one that may be chosen, else its first one.
-LayerRecomputation ModeOf(const LayerPrice& price, LayerRecomputation mode,
-                          const std::vector<LayerRecomputation>& allowed) {
-  const auto exists = [&](LayerRecomputation other) {
-    return price.modes[static_cast<std::size_t>(other)].has_value();
-  };
-  if (exists(mode)) return mode;
-  for (const LayerRecomputation other : allowed) {
-    if (exists(other)) return other;
-  }
-  for (const LayerRecomputation other : {LayerRecomputation::kNone, LayerRecomputation::kSelective}) {
-    if (exists(other)) return other;
-  }
-  return LayerRecomputation::kFull;
-}
-
-// As if each class were nodes of so many devices.
-TrainingCluster AsNodes(const TrainingCluster& cluster, int64_t node, const ReachedLinks& links) {
-  TrainingCluster nodes{.classes = {}, .devices = {}, .inside = links.tensor, .between = links.others};
-  auto next = cluster.devices.begin();
-  for (const TrainingClass& part : cluster.classes) {
-    TrainingClass own = part;
-    own.devices_per_node = static_cast<int32_t>(std::min<int64_t>(node, part.devices()));
-    own.nodes = static_cast<int32_t>(part.devices() / own.devices_per_node);
-    if (part.devices() >= node) {
-      nodes.classes.push_back(own);
-      nodes.devices.insert(nodes.devices.end(), next, next + own.devices());
-    }
-    next += part.devices();
-  }
-  return nodes;
+  return key;
 }
 
 class NetworkPlanner {
@@ -102,23 +67,33 @@ class NetworkPlanner {
 
   absl::StatusOr<JointAnswer> Run() {
     if (question_.start != nullptr) PlaceStart();
-    if (question_.settings.per_stage) {
-      for (const TrainingCluster& order : OrdersOf(closest_)) parts_.push_back({order, question_.settings, 0});
-    } else {
-      for (const int32_t tensor : question_.settings.tensor_degrees) AddPart(tensor);
+    AddScopes();
+    BoundScopes();
+    for (const BoundedScope& each : scopes_) {
+      if (IsEnough()) {
+        bound_ = std::min(bound_, each.bound_ps);
+      } else {
+        Search(each.scope);
+      }
     }
-    BoundParts();
-    for (const Part& part : parts_) SearchPart(part);
+    if (!IsEnough()) SearchNarrowScopes();
     if (!best_.has_value()) return NoPlan();
     Complete();
     return *std::move(best_);
   }
 
  private:
-  static std::vector<TrainingCluster> OrdersOf(const TrainingCluster& cluster) {
-    if (cluster.classes.size() == 1) return {cluster};
-    return {cluster, InReverse(cluster)};
-  }
+  struct BoundedScope {
+    NetworkScope scope;
+    int64_t bound_ps = 0;
+  };
+  // The best draft of a narrow scope.
+  struct Draft {
+    NetworkScope scope;
+    JointPlan plan;
+    std::vector<DeviceClassId> classes;
+    int64_t step_ps = kMaxQuantity;
+  };
 
   JointRequest RequestOn(const TrainingCluster& cluster, const JointSettings& settings) const {
     JointRequest request{question_.pricer, cluster, settings, question_.reserved_bytes, question_.relative_gap};
@@ -132,137 +107,204 @@ class NetworkPlanner {
       const std::optional<StartPlan> start = StartFrom(*question_.start, RequestOn(order, question_.settings));
       if (!start.has_value()) continue;
       fits = std::max<int64_t>(fits, start->is_as_given ? 2 : 1);
-      Place(start->plan, order);
+      Place(start->plan, ClassesOf(start->plan, order));
     }
   }
 
-  // Plans that are searched for together.
-  struct Part {
-    // As if no place were slower.
-    TrainingCluster cluster;
-    JointSettings settings;
-    // Devices of a node of it; 0: there are no nodes.
-    int64_t node = 0;
-    int64_t bound_ps = 0;
-  };
+  // One choice for all stages is among those by stage, and is looked at for itself as well.
+  void AddScopes() {
+    if (question_.settings.per_stage) {
+      for (const TrainingCluster& order : OrdersOf(closest_)) scopes_.push_back({{order, question_.settings, 0}});
+    }
+    for (const int32_t tensor : question_.settings.tensor_degrees) AddScope(tensor);
+  }
 
   // Every class with fewer devices has no stage of that degree.
-  void AddPart(int32_t tensor) {
+  void AddScope(int32_t tensor) {
     JointSettings settings = question_.settings;
     settings.tensor_degrees = {tensor};
+    settings.per_stage = false;
     if (std::cmp_greater(tensor, closest_.devices.size())) return;
     const TrainingCluster nodes = AsNodes(closest_, tensor, {rings_.BestOf(tensor, closest_.inside), closest_.between});
     if (nodes.classes.empty()) return;
-    for (const TrainingCluster& order : OrdersOf(nodes)) parts_.push_back({order, settings, tensor});
+    for (const TrainingCluster& order : OrdersOf(nodes)) scopes_.push_back({{order, settings, tensor}});
   }
 
-  // Before anything is placed, so that there is a bound whenever the search is interrupted; the most promising part
+  // Before anything is placed, so that there is a bound whenever the search is interrupted; the most promising scope
   // comes first.
-  void BoundParts() {
+  void BoundScopes() {
     std::optional<int64_t> least;
-    for (Part& part : parts_) {
-      JointRequest request = RequestOn(part.cluster, part.settings);
+    for (BoundedScope& each : scopes_) {
+      JointRequest request = RequestOn(each.scope.cluster, each.scope.settings);
       request.known_step_ps = least;
       const JointOutcome outcome = SearchJoint(request, limits_, [](const JointPlan&) {});
-      part.bound_ps = outcome.step_bound_ps;
-      floor_ = std::min(floor_, part.bound_ps);
+      each.bound_ps = outcome.step_bound_ps;
+      floor_ = std::min(floor_, each.bound_ps);
       if (outcome.plan.has_value()) least = outcome.plan->step.count();
     }
-    std::stable_sort(parts_.begin(), parts_.end(),
-                     [](const Part& a, const Part& b) { return a.bound_ps < b.bound_ps; });
+    std::stable_sort(scopes_.begin(), scopes_.end(),
+                     [](const BoundedScope& a, const BoundedScope& b) { return a.bound_ps < b.bound_ps; });
   }
 
-  void SearchPart(const Part& part) {
-    const auto& [cluster, settings, node, bound_ps] = part;
-    std::optional<ReachedLinks> reached = Look(cluster, settings, true);
-    for (int round = 0; reached.has_value() && round < kMostRounds; ++round) {
-      ++counters_["price_rounds"];
-      if (node == 0) reached->tensor = reached->others = Slower(reached->tensor, reached->others);
-      TrainingCluster priced = cluster;
-      priced.inside = Slower(cluster.inside, reached->tensor);
-      priced.between = Slower(cluster.between, reached->others);
-      reached = Look(priced, settings, false);
-    }
+  // The best plan as if no place were slower, then at the prices of the links that were reached, until nothing is
+  // better than what is known.
+  void Search(const NetworkScope& scope) {
+    const JointOutcome outcome = SearchAt(RequestOn(scope.cluster, scope.settings));
+    bound_ = std::min(bound_, outcome.step_bound_ps);
+    if (!outcome.equal_stages.empty()) PlaceEqualStages(outcome.equal_stages.front(), scope);
+    if (outcome.plan.has_value()) PlaceAndReprice(scope, *outcome.plan, ClassesOf(*outcome.plan, scope.cluster));
   }
 
-  // Searches and places what is found; nullopt: nothing is better at these prices than the best plan, or what is lies
-  // no better. `proves`: no place has lower prices.
-  std::optional<ReachedLinks> Look(const TrainingCluster& cluster, const JointSettings& settings, bool proves) {
-    const JointOutcome outcome = SearchJoint(RequestOn(cluster, settings), limits_, [](const JointPlan&) {});
+  JointOutcome SearchAt(const JointRequest& request) {
+    JointOutcome outcome = SearchJoint(request, limits_, [](const JointPlan&) {});
     is_interrupted_ = is_interrupted_ || outcome.is_interrupted;
     for (const auto& [name, count] : outcome.counters) counters_[name] += count;
-    if (proves) bound_ = std::min(bound_, outcome.step_bound_ps);
-    if (proves && !outcome.equal_stages.empty()) PlaceEqualStages(outcome.equal_stages.front(), cluster);
-    if (!outcome.plan.has_value()) return std::nullopt;
-    const int64_t before = best_.has_value() ? best_->plan.step.count() : kMaxQuantity;
-    const ReachedLinks reached = Place(*outcome.plan, cluster);
-    const bool is_better = best_.has_value() && best_->plan.step.count() < before;
-    return proves || is_better ? std::optional(reached) : std::nullopt;
+    return outcome;
   }
 
-  // What people configure by hand: as many layers in every stage, the first and last one with the ends of the model.
-  void PlaceEqualStages(JointConfiguration equal, const TrainingCluster& cluster) {
-    const TrainingClass& part = cluster.classes.front();
-    const bool fits = part.BlocksOf(equal.degrees.devices()) >= equal.num_stages;
-    const std::vector<LayerPrice> prices =
-        question_.pricer.Price(QueryOn(cluster, part, 0, equal.degrees, equal.micro_batch_samples, equal.sharding));
-    if (!fits || prices.empty()) return;
-    JointPlan plan{.order = equal.order,
-                   .sharding = equal.sharding,
-                   .micro_batch_samples = equal.micro_batch_samples,
-                   .micro_batches = equal.micro_batches};
-    const std::vector<int32_t>& kinds = question_.pricer.kinds();
-    const auto last = static_cast<int32_t>(kinds.size()) - 1;
-    int32_t layer = 0;
-    for (int32_t s = 1; s <= equal.num_stages; ++s) {
-      JointStage& stage = plan.stages.emplace_back();
-      stage.degrees = equal.degrees;
-      stage.first_slot = static_cast<int32_t>((s - 1) * part.TakenBy(equal.degrees.devices()));
-      JointChunk& chunk = stage.chunks.emplace_back();
-      chunk.first_layer = layer;
-      const int32_t end = s == equal.num_stages ? last + 1 : 1 + s * ((last - 1) / equal.num_stages);
-      for (; layer < end; ++layer) {
-        const LayerPrice& price = prices[static_cast<std::size_t>(kinds[static_cast<std::size_t>(layer)])];
-        chunk.recomputation.push_back(ModeOf(price, equal.recomputation, question_.settings.recomputation));
-      }
+  // Whatever else is known: a plan at the prices of the links that it reaches, as long as each is better than the last.
+  void PlaceAndReprice(const NetworkScope& scope, JointPlan plan, std::vector<DeviceClassId> classes) {
+    int64_t least = kMaxQuantity;
+    for (int round = 0; round <= kMostRounds && !poller_.ShouldStopNow(); ++round) {
+      const PlacedPlan& placed = Place(plan, classes);
+      if (placed.plan.step.count() >= least) return;
+      least = placed.plan.step.count();
+      ++counters_["price_rounds"];
+      std::optional<JointPlan> next = BestAt(scope.At(ReachedBy(placed)), scope.settings);
+      if (!next.has_value()) return;
+      classes = ClassesOf(*next, scope.cluster);
+      plan = *std::move(next);
     }
-    PlacedPlan placed = PlaceOn(plan, cluster);
-    const bool is_held = std::all_of(placed.plan.stages.begin(), placed.plan.stages.end(), [&](const auto& stage) {
-      return stage.memory.total() <= part.memory_bytes + question_.reserved_bytes;
-    });
+  }
+
+  // The best plan at such prices, whatever is known.
+  std::optional<JointPlan> BestAt(const TrainingCluster& cluster, const JointSettings& settings) {
+    JointRequest request = RequestOn(cluster, settings);
+    request.known_step_ps.reset();
+    return SearchAt(request).plan;
+  }
+
+  // Each data degree, schedule and number of stages for itself, so that whatever a person may fix beforehand has been
+  // looked at.
+  void SearchNarrowScopes() {
+    const std::size_t budget = MostProbes(closest_.devices.size(), question_.pricer.kinds().size());
+    std::vector<NetworkScope> narrow;
+    for (const BoundedScope& each : scopes_) {
+      if (each.scope.node == 0) continue;
+      const std::vector<NetworkScope> more = NarrowScopes(each.scope);
+      narrow.insert(narrow.end(), more.begin(), more.end());
+    }
+    if (narrow.empty() || budget == 0) return;
+    const NearDevices near(question_.training, poller_);
+    const std::size_t looked_at = std::min(budget, narrow.size());
+    std::vector<Draft> drafts;
+    for (std::size_t i = 0; i < looked_at && !poller_.ShouldStopNow(); ++i) {
+      // Of more than there is work for, some everywhere.
+      Draft draft{.scope = narrow[i * narrow.size() / looked_at], .plan = {}, .classes = {}};
+      if (!MayBeBetter(draft.scope)) continue;
+      DraftPlans(near, budget / looked_at, draft);
+      if (draft.step_ps < kMaxQuantity) drafts.push_back(std::move(draft));
+    }
+    std::stable_sort(drafts.begin(), drafts.end(),
+                     [](const Draft& a, const Draft& b) { return a.step_ps < b.step_ps; });
+    for (Draft& draft : drafts) {
+      const double best = best_.has_value() ? static_cast<double>(best_->plan.step.count()) : kMaxQuantity;
+      if (static_cast<double>(draft.step_ps) > kHopeless * best) break;
+      PlaceAndReprice(draft.scope, std::move(draft.plan), std::move(draft.classes));
+    }
+  }
+
+  // Than what is known, on the fastest links.
+  bool MayBeBetter(const NetworkScope& scope) {
+    return !best_.has_value() || SearchAt(RequestOn(scope.cluster, scope.settings)).plan.has_value();
+  }
+
+  // With the fastest links, and for some numbers of stages with the fastest ones that join so many devices, then with
+  // those that the plan reached.
+  void DraftPlans(const NearDevices& near, std::size_t most_counts, Draft& draft) {
+    const NetworkScope& scope = draft.scope;
+    DraftBestAt(scope.cluster, scope.settings, draft);
+    for (const int32_t count : StageCounts(scope, static_cast<int64_t>(question_.pricer.kinds().size()), most_counts)) {
+      if (poller_.ShouldStopNow()) return;
+      JointSettings settings = scope.settings;
+      settings.num_stages = count;
+      const int64_t devices = int64_t{count} * scope.node * settings.data_degrees.front();
+      const ReachedLinks links{near.LinkOf(scope.node, closest_.inside), near.LinkOf(devices, closest_.inside)};
+      const std::optional<ReachedLinks> reached = DraftBestAt(scope.At(links), settings, draft);
+      if (reached.has_value()) DraftBestAt(scope.At(*reached), settings, draft);
+    }
+  }
+
+  // nullopt: there is no plan.
+  std::optional<ReachedLinks> DraftBestAt(const TrainingCluster& cluster, const JointSettings& settings, Draft& draft) {
+    const std::optional<JointPlan> plan = BestAt(cluster, settings);
+    if (!plan.has_value()) return std::nullopt;
+    std::vector<DeviceClassId> classes = ClassesOf(*plan, cluster);
+    const PlacedPlan& placed = PlacedAs(*plan, classes, PlaceEffort::kDraft);
+    Offer(placed);
+    if (placed.plan.step.count() < draft.step_ps) {
+      draft.step_ps = placed.plan.step.count();
+      draft.plan = *plan;
+      draft.classes = std::move(classes);
+    }
+    return ReachedBy(placed);
+  }
+
+  // What people configure by hand.
+  void PlaceEqualStages(JointConfiguration equal, const NetworkScope& scope) {
+    const std::optional<JointPlan> plan = EqualStagePlan(question_.pricer, scope.cluster, question_.settings, equal);
+    if (!plan.has_value()) return;
+    const PlacedPlan& placed = PlacedAs(*plan, ClassesOf(*plan, scope.cluster), PlaceEffort::kFull);
+    const int64_t memory = scope.cluster.classes.front().memory_bytes + question_.reserved_bytes;
+    const bool is_held = std::all_of(placed.plan.stages.begin(), placed.plan.stages.end(),
+                                     [&](const JointStage& stage) { return stage.memory.total() <= memory; });
     if (!is_held || placed.plan.step >= kLongestStep) return;
     equal.step = placed.plan.step;
     equal_stages_.push_back(equal);
-    Offer(std::move(placed));
+    Offer(placed);
   }
 
-  PlacedPlan PlaceOn(const JointPlan& plan, const TrainingCluster& cluster) {
+  // By stage, on the row of `cluster`.
+  static std::vector<DeviceClassId> ClassesOf(const JointPlan& plan, const TrainingCluster& cluster) {
     const DeviceRow row(cluster);
     std::vector<DeviceClassId> classes;
     for (const JointStage& stage : plan.stages) {
       classes.push_back(row.At(row.ClassOf(stage.first_slot)).device_class);
     }
+    return classes;
+  }
+
+  const PlacedPlan& PlacedAs(const JointPlan& plan, const std::vector<DeviceClassId>& classes, PlaceEffort effort) {
+    std::vector<int64_t> key = KeyOf(plan, classes);
+    key.push_back(static_cast<int64_t>(effort));
+    const auto found = placed_.find(key);
+    if (found != placed_.end()) return found->second;
     ++counters_["placed_plans"];
-    return PlaceStages({question_.pricer, question_.training, question_.reserved_bytes}, plan, classes, poller_);
+    const PlaceQuestion asked{question_.pricer, question_.training, question_.reserved_bytes};
+    return placed_.emplace(std::move(key), PlaceStages(asked, plan, classes, effort, poller_)).first->second;
   }
 
-  // `cluster`: of the plan's slots.
-  ReachedLinks Place(const JointPlan& plan, const TrainingCluster& cluster) {
-    PlacedPlan placed = PlaceOn(plan, cluster);
-    const ReachedLinks reached = ReachedBy(placed);
-    Offer(std::move(placed));
-    return reached;
+  // With its layers moved to where they are best on these links.
+  const PlacedPlan& Place(const JointPlan& plan, const std::vector<DeviceClassId>& classes) {
+    const PlacedPlan& placed = PlacedAs(plan, classes, PlaceEffort::kFull);
+    Offer(placed);
+    if (question_.settings.first_layers_alike || placed.plan.step >= kLongestStep) return placed;
+    PlacedPlan shifted = placed;
+    ShiftLayers({question_.pricer, question_.training, question_.reserved_bytes}, poller_, shifted);
+    Offer(shifted);
+    return placed;
   }
 
-  void Offer(PlacedPlan placed) {
+  void Offer(const PlacedPlan& placed) {
     has_too_long_ = has_too_long_ || placed.plan.step >= kLongestStep;
     if (placed.plan.step >= kLongestStep) return;
     if (best_.has_value() && placed.plan.step >= best_->plan.step) return;
-    SimulateJointPlan(question_.pricer, DeviceRow(placed.cluster), placed.plan);
-    best_ = {
-        .plan = std::move(placed.plan), .training = std::move(placed.cluster), .is_interrupted = false, .counters = {}};
+    best_ = {.plan = placed.plan, .training = placed.cluster, .is_interrupted = false, .counters = {}};
+    SimulateJointPlan(question_.pricer, DeviceRow(best_->training), best_->plan);
     on_answer_(*best_);
   }
+
+  bool IsEnough() const { return best_.has_value() && best_->plan.step.count() <= question_.enough_ps; }
 
   absl::Status NoPlan() const {
     if (has_too_long_) {
@@ -301,8 +343,10 @@ class NetworkPlanner {
   // As many devices as plans may take, as if all pairs had the fastest link.
   TrainingCluster closest_;
   std::optional<JointAnswer> best_;
-  std::vector<Part> parts_;
-  // No plan of any part takes less: before plans were placed, and when those were known.
+  std::vector<BoundedScope> scopes_;
+  // Of plans that were placed, by their decisions and the effort.
+  std::map<std::vector<int64_t>, PlacedPlan> placed_;
+  // No plan of any scope takes less: before plans were placed, and when those were known.
   int64_t floor_ = kMaxQuantity;
   int64_t bound_ = kMaxQuantity;
   // The best of each tensor degree, placed.

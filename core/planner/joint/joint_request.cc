@@ -42,7 +42,9 @@ absl::StatusOr<TrainingCluster> TrainingClusterOf(const Cluster& cluster, const 
   const DeviceSelection& selection = problem.devices_to_use;
   absl::StatusOr<TrainingCluster> training = (IsNetwork(cluster) ? MakeNetworkCluster : MakeTrainingCluster)(
       cluster, SelectedDevices(cluster, selection), problem.memory_model.reserved_bytes);
-  if (training.ok() && selection.max_devices.has_value()) return FirstDevices(*training, *selection.max_devices);
+  // On networks it matters which devices are left out, so the search chooses them.
+  const bool is_cut = training.ok() && training->pairs == nullptr && selection.max_devices.has_value();
+  if (is_cut) return FirstDevices(*training, *selection.max_devices);
   if (training.ok()) return training;
   const bool is_unknown = training.status().code() == absl::StatusCode::kInvalidArgument;
   Violations violations;
@@ -51,7 +53,26 @@ absl::StatusOr<TrainingCluster> TrainingClusterOf(const Cluster& cluster, const 
   return violations.ToStatus();
 }
 
-JointSettings ResolveFor(const OperatorGraph& graph, const ResolvedProblem& problem, const TrainingCluster& training) {
+// As many devices as plans may take.
+TrainingCluster AllowedOf(const TrainingCluster& training, const ResolvedProblem& problem) {
+  const std::optional<int32_t>& most = problem.devices_to_use.max_devices;
+  return training.pairs != nullptr && most.has_value() ? FirstDevices(training, *most) : training;
+}
+
+// The same on a network, by class; empty: all.
+std::vector<int64_t> MostDevicesOf(const TrainingCluster& training, const ResolvedProblem& problem) {
+  std::vector<int64_t> counts;
+  if (training.pairs == nullptr || !problem.devices_to_use.max_devices.has_value()) return counts;
+  int64_t left = *problem.devices_to_use.max_devices;
+  for (const TrainingClass& part : training.classes) {
+    counts.push_back(std::min(part.devices(), left));
+    left -= counts.back();
+  }
+  return counts;
+}
+
+JointSettings ResolveFor(const OperatorGraph& graph, const ResolvedProblem& problem, const TrainingCluster& all) {
+  const TrainingCluster training = AllowedOf(all, problem);
   if (graph.transformer.has_value()) return ResolveJoint(*problem.joint, *graph.transformer, training);
   if (IsRoundRobin(problem)) return ResolveRoundRobin(*problem.joint, graph, training);
   return ResolveOperatorJoint(*problem.joint, graph, training);
@@ -163,7 +184,8 @@ class JointRequestRun {
             problem_.memory_model.reserved_bytes,
             options.relative_gap > 0 ? options.relative_gap : kJointGap,
             start,
-            problem_.devices_to_use.max_devices.has_value()};
+            problem_.devices_to_use.max_devices.has_value(),
+            MostDevicesOf(training_, problem_)};
   }
 
   absl::StatusOr<Plan> VerifiedPlan(const JointAnswer& answer, const SolverOptions& options) const {
@@ -178,7 +200,8 @@ class JointRequestRun {
   void AddBaselines(const JointQuestion& question, const SolveLimits& limits, Plan& plan) const {
     // Those would use all devices.
     if (problem_.objective == Objective::kMinDevices) return;
-    const BaselineQuestion asked{question.pricer, question.training, question.settings, question.reserved_bytes};
+    const TrainingCluster allowed = AllowedOf(question.training, problem_);
+    const BaselineQuestion asked{question.pricer, allowed, question.settings, question.reserved_bytes};
     for (JointBaseline& baseline : JointBaselines(asked, limits)) {
       plan.baselines.push_back(
           {.algorithm = std::move(baseline.algorithm),

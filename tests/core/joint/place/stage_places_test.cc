@@ -232,7 +232,7 @@ class BruteForce {
 PlacedPlan Placed(const Case& made, const LayerPricer& pricer) {
   const SolveLimits limits;
   Poller poller(limits);
-  return PlaceStages({pricer, made.cluster}, made.plan, made.classes, poller);
+  return PlaceStages({pricer, made.cluster}, made.plan, made.classes, PlaceEffort::kFull, poller);
 }
 
 TEST(StagePlacesTest, AreTheBestOfAllOnTinyNetworks) {

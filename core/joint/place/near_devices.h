@@ -1,0 +1,30 @@
+// How fast so many devices can reach each other, whichever they are.
+#ifndef PLANWRIGHT_CORE_JOINT_PLACE_NEAR_DEVICES_H_
+#define PLANWRIGHT_CORE_JOINT_PLACE_NEAR_DEVICES_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "core/base/polling.h"
+#include "core/joint/cost/training_cluster.h"
+
+namespace planwright {
+
+class NearDevices {
+ public:
+  // Joins devices by their fastest links first, as single linkage does. O(devices^2). Interrupted, nothing is known.
+  // REQUIRES: cluster.pairs.
+  NearDevices(const TrainingCluster& cluster, Poller& poller);
+
+  // No `count` devices that all reach each other do so with a greater bandwidth on their slowest link; its latency is
+  // the greatest of the links that join them. Where nothing is known, or there are fewer devices: `fastest`.
+  TrainingLink LinkOf(int64_t count, const TrainingLink& fastest) const;
+
+ private:
+  // Of two devices, of three, ...
+  std::vector<TrainingLink> links_;
+};
+
+}  // namespace planwright
+
+#endif  // PLANWRIGHT_CORE_JOINT_PLACE_NEAR_DEVICES_H_
