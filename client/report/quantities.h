@@ -13,6 +13,9 @@ std::string BytesText(int64_t bytes);
 // "12.345 ms", from 10 s on "12.345 s", from 10 min on "21.2 min", from 2 h on "3.5 h", from 2 days on "4.1 days".
 std::string DurationText(double milliseconds);
 
+// "0.012 %", "1.2 %", "98 %", "1234 %": two digits, all of those before the point.
+std::string PercentText(double percent);
+
 // The unit of a column of times, for its largest one.
 struct TimeUnit {
   const char* name = "ms";

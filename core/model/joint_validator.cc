@@ -260,6 +260,7 @@ class JointRules {
       violations_.Add("cluster.interconnect",
                       "must be nodes, hierarchy or uniform beside graph.layout_changes and problem.joint");
     }
+    CheckLeastBandwidth(cluster_, violations_);
     // What layers of a transformer are priced by.
     if (!graph_.transformer.has_value()) return;
     for (std::size_t i = 0; i < cluster_.device_classes.size(); ++i) {

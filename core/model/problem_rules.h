@@ -35,6 +35,10 @@ void CheckTransformer(const OperatorGraph& graph, Violations& violations);
 void CheckJoint(const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem,
                 Violations& violations);
 
+// Every pair of devices has at least 1 byte/s, as transfers are counted in whole bytes a second; where all devices of a
+// child of a level share its port, each. REQUIRES: cluster is valid.
+void CheckLeastBandwidth(const Cluster& cluster, Violations& violations);
+
 // What else is asked of problem.joint where replicas take whole micro-batches in turn. REQUIRES: as CheckJoint.
 void CheckRoundRobin(const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem,
                      Violations& violations);

@@ -239,6 +239,9 @@ void CheckRoundRobin(const OperatorGraph& graph, const Cluster& cluster, const P
          "problem.joint.optimizer_sharding", "must be NONE");
   refuse(joint.global_batch % graph.samples_per_micro_batch != 0, "problem.joint.global_batch",
          "must be a multiple of samples_per_micro_batch of the graph");
+  const int64_t micro_batches = joint.global_batch / graph.samples_per_micro_batch;
+  refuse(joint.micro_batches.value_or(micro_batches) != micro_batches, "problem.micro_batches",
+         "must be the global batch over samples_per_micro_batch of the graph");
 }
 
 }  // namespace planwright

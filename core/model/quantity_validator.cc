@@ -84,6 +84,26 @@ struct SlowestLinkFinder {
 
 SlowestLink SlowestLinkOf(const Interconnect& interconnect) { return std::visit(SlowestLinkFinder(), interconnect); }
 
+// What one device has of the ports of its levels, at least, where all devices below them send. `devices`: below a child
+// of the first level.
+double LeastShareOfPorts(const std::vector<HierarchyInterconnect::Level>& levels, int64_t devices) {
+  double least = std::numeric_limits<double>::max();
+  for (const HierarchyInterconnect::Level& level : levels) {
+    const std::optional<double>& port = level.port_bandwidth_bytes_per_second;
+    if (port.has_value()) least = std::min(least, *port / static_cast<double>(devices));
+    devices = SaturatingMultiply(devices, level.fan_out);
+  }
+  return least;
+}
+
+// Between the furthest two devices.
+double SlowestOf(const GridInterconnect& grid) {
+  int64_t hops = 0;
+  for (const int32_t size : grid.dimensions) hops += grid.wrap_around ? size / 2 : size - 1;
+  const bool divides = grid.non_adjacent == GridInterconnect::NonAdjacent::kDividedByHops;
+  return grid.link_bandwidth_bytes_per_second / static_cast<double>(divides ? std::max<int64_t>(hops, 1) : 1);
+}
+
 class QuantityValidator {
  public:
   QuantityValidator(const ResolvedInput& input, Violations& violations)
@@ -320,6 +340,20 @@ class QuantityValidator {
 
 void CheckQuantities(const ResolvedInput& input, const PlanningProblem& given, Violations& violations) {
   QuantityValidator(input, violations).Check(given.memory_model);
+}
+
+void CheckLeastBandwidth(const Cluster& cluster, Violations& violations) {
+  double least = SlowestLinkOf(cluster.interconnect).bandwidth_bytes_per_second.value_or(1);
+  if (const auto* nodes = std::get_if<NodesInterconnect>(&cluster.interconnect)) {
+    least = std::min(least, LeastShareOfPorts(nodes->levels, nodes->devices_per_node));
+  }
+  if (const auto* tree = std::get_if<HierarchyInterconnect>(&cluster.interconnect)) {
+    least = std::min(least, LeastShareOfPorts(tree->levels, 1));
+  }
+  if (const auto* grid = std::get_if<GridInterconnect>(&cluster.interconnect)) least = SlowestOf(*grid);
+  if (least >= 1) return;
+  violations.Add("cluster.interconnect",
+                 absl::StrCat("must give every pair of devices at least 1 byte/s beside problem.joint, gives ", least));
 }
 
 }  // namespace planwright

@@ -69,7 +69,7 @@ class EvaluateCommand final : public Command {
   }
 
   absl::StatusOr<ExitCode> Run(Environment& environment) override {
-    auto given = given_.Load(environment);
+    auto given = given_.Load(environment, problem_);
     if (!given.ok()) return given.status();
     const auto client = server_.Connect(environment);
     const CallOptions call{.stop = environment.interrupt};

@@ -43,7 +43,7 @@ absl::StatusOr<v1::Plan> LoadForeignPlan(const std::string& text, const std::str
     return UsageError(source + ": names neither operators nor devices",
                       "Say what it is for with --graph and --cluster.");
   }
-  return ReadForeignPlan(text, source, known.graph(), known.cluster());
+  return ReadForeignPlan(text, source, known.graph(), known.cluster(), known.problem());
 }
 
 }  // namespace
@@ -55,14 +55,16 @@ FlagGroup GivenPlanFlags::Flags() {
   return group;
 }
 
-absl::StatusOr<GivenPlan> GivenPlanFlags::Load(Environment& environment) {
+absl::StatusOr<GivenPlan> GivenPlanFlags::Load(Environment& environment, const v1::PlanningProblem& asked) {
   if (plan_.empty()) return UsageError("--plan is missing", "Name a file that holds a plan, or plans/ID of a server.");
   if (plan_ == "-" && input_.graph() == "-") {
     return UsageError("graph and plan cannot both come from standard input", "Put one of them into a file.");
   }
   auto input = input_.Load(environment);
   if (!input.ok()) return input.status();
-  auto plan = LoadPlan(plan_, *input, "Mend " + InputName(plan_) + " and try again.", server_, environment);
+  v1::CreatePlanRequest meant = *input;
+  meant.mutable_problem()->MergeFrom(asked);
+  auto plan = LoadPlan(plan_, meant, "Mend " + InputName(plan_) + " and try again.", server_, environment);
   if (!plan.ok()) return plan.status();
   return GivenPlan{*std::move(input), *std::move(plan)};
 }

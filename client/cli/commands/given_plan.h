@@ -17,7 +17,8 @@ namespace planwright::client {
 
 // The plan in the file `name`, on standard input ("-"), or, as plans/ID, in the store of the server. `input` says what
 // it is for: graph and cluster of it, asked for where they are named, give plans of other tools (client/importer/plans)
-// their operators and devices. INVALID_ARGUMENT, with `hint` where nothing better is known; errors of GetPlan.
+// their operators and devices, and its problem says how these are read. INVALID_ARGUMENT, with `hint` where nothing
+// better is known; errors of GetPlan.
 absl::StatusOr<v1::Plan> LoadPlan(const std::string& name, const v1::CreatePlanRequest& input, std::string_view hint,
                                   const ServerFlags& server, Environment& environment);
 
@@ -41,8 +42,9 @@ class GivenPlanFlags {
     return input_.WithFileFlags(std::move(groups));
   }
 
-  // Errors: those of LoadPlan.
-  absl::StatusOr<GivenPlan> Load(Environment& environment);
+  // `asked`: settings of the problem that flags state, under which plans of other tools are read. Errors: those of
+  // LoadPlan.
+  absl::StatusOr<GivenPlan> Load(Environment& environment, const v1::PlanningProblem& asked = {});
 
   std::string Title() const { return input_.Title(); }
 

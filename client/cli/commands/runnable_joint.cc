@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "client/cli/terminal/errors.h"
 #include "client/report/enum_text.h"
@@ -255,8 +254,8 @@ class RunnableSearch {
       return absl::StrCat("--runnable_on=", std::string(trainer_.name),
                           " costs nothing: without it a step takes as long");
     }
-    return absl::StrFormat("--runnable_on=%s costs %.2g %%: without it a step takes %s", trainer_.name, more * 100,
-                           DurationText(free.objective_ms()));
+    return absl::StrCat("--runnable_on=", std::string(trainer_.name), " costs ", PercentText(more * 100),
+                        ": without it a step takes ", DurationText(free.objective_ms()));
   }
 
   const Trainer& trainer_;

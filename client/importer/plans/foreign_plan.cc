@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -91,34 +92,109 @@ absl::StatusOr<v1::Plan> PlanOfLayers(const TrainerStages& read, const v1::Graph
   return plan;
 }
 
+bool AsksForTurns(const v1::PlanningProblem& problem) {
+  return problem.has_joint() && problem.replication() == v1::REPLICATION_PER_STAGE &&
+         problem.joint().degrees() != v1::JOINT_DEGREES_PER_STAGE;
+}
+
 // Stages with nodes and degrees of parallelism.
-absl::StatusOr<v1::Plan> ReadPiperPlan(std::string_view text, std::string_view source, const v1::Cluster& cluster) {
-  const json file = json::parse(text);
-  ViolationList violations;
-  FieldReader root(file, "", violations);
-  const json* stages = root.Array("stages");
-  v1::Plan plan;
-  std::vector<std::size_t> replicas;
-  for (std::size_t i = 0; stages != nullptr && i < stages->size(); ++i) {
-    FieldReader reader((*stages)[i], absl::StrCat("stages[", i, "]"), violations);
+class PiperPlanReader {
+ public:
+  PiperPlanReader(std::string_view source, bool takes_turns) : source_(source), takes_turns_(takes_turns) {}
+
+  absl::StatusOr<v1::Plan> Read(std::string_view text, const v1::Cluster& cluster) {
+    const json file = json::parse(text);
+    FieldReader root(file, "", violations_);
+    const json* stages = root.Array("stages");
+    for (std::size_t i = 0; stages != nullptr && i < stages->size(); ++i) {
+      FieldReader reader((*stages)[i], absl::StrCat("stages[", i, "]"), violations_);
+      AddStage(reader);
+    }
+    if (plan_.stages().empty() && violations_.empty()) violations_.Add("stages", "must not be empty");
+    if (!violations_.empty()) return violations_.ToStatus(source_);
+    const absl::Status placed = PlaceStages(cluster, replicas_, replicas_.size(), plan_);
+    if (!placed.ok()) return Of(source_, placed);
+    return std::move(plan_);
+  }
+
+ private:
+  void AddStage(FieldReader& reader) {
     reader.Require("nodes");
-    v1::Stage& stage = *plan.add_stages();
-    stage.set_index(static_cast<int32_t>(i));
+    v1::Stage& stage = *plan_.add_stages();
+    stage.set_index(plan_.stages_size() - 1);
     const json* nodes = reader.Array("nodes");
     for (std::size_t k = 0; nodes != nullptr && k < nodes->size(); ++k) {
       const auto id = WholeNumber((*nodes)[k]);
       if (!id.has_value()) reader.Report("nodes", absl::StrCat("must hold ids of nodes, holds ", Shown((*nodes)[k])));
       stage.add_operators(absl::StrCat(id.value_or(0)));
     }
-    replicas.push_back(static_cast<std::size_t>(reader.Integer("dataParallelDegree", 1, kMaxReplicas).value_or(1)));
-    if (reader.Integer("tensorParallelDegree", 1, kMaxReplicas).value_or(1) > 1) {
-      reader.Report("tensorParallelDegree", "must be 1: stages that are split within operators cannot be judged here");
+    const int64_t data = reader.Integer("dataParallelDegree", 1, kMaxReplicas).value_or(1);
+    const int64_t tensor = reader.Integer("tensorParallelDegree", 1, kMaxReplicas).value_or(1);
+    replicas_.push_back(static_cast<std::size_t>(std::min(data * tensor, kMaxReplicas)));
+    if (takes_turns_) return AddChoices(reader, data, tensor, stage);
+    if (tensor == 1) return;
+    reader.Report("tensorParallelDegree",
+                  "must be 1: stages that are split within operators are judged where replicas take turns alone "
+                  "(--global_batch and --replication=per_stage)");
+  }
+
+  void AddChoices(FieldReader& reader, int64_t data, int64_t tensor, v1::Stage& stage) {
+    v1::JointStage& joint = *stage.mutable_joint();
+    joint.set_tensor_degree(static_cast<int32_t>(tensor));
+    joint.set_context_degree(1);
+    joint.set_expert_degree(1);
+    joint.set_data_degree(static_cast<int32_t>(data));
+    const std::set<std::string> again = ComputedAgain(reader);
+    v1::JointStage::Chunk& chunk = *joint.add_chunks();
+    for (const std::string& name : stage.operators()) {
+      chunk.add_layers(name);
+      chunk.add_recomputation(again.contains(name) ? v1::LAYER_RECOMPUTATION_FULL : v1::LAYER_RECOMPUTATION_NONE);
     }
   }
-  if (plan.stages().empty() && violations.empty()) violations.Add("stages", "must not be empty");
-  if (!violations.empty()) return violations.ToStatus(source);
-  const absl::Status placed = PlaceStages(cluster, replicas, replicas.size(), plan);
-  if (!placed.ok()) return Of(source, placed);
+
+  // Pairs of a node and how it runs.
+  static std::set<std::string> ComputedAgain(FieldReader& reader) {
+    constexpr char kVariants[] = "TMPCids";
+    std::set<std::string> again;
+    const json* variants = reader.Array(kVariants);
+    for (std::size_t k = 0; variants != nullptr && k < variants->size(); ++k) {
+      const json& pair = (*variants)[k];
+      const auto id = pair.is_array() && pair.size() == 2 ? WholeNumber(pair[0]) : std::nullopt;
+      const bool is_again = id.has_value() && pair[1] == "activation recomp";
+      if (is_again) again.insert(absl::StrCat(*id));
+      if (is_again || (id.has_value() && pair[1] == "vanilla")) continue;
+      reader.Report(
+          kVariants,
+          absl::StrCat("must hold pairs of a node and \"vanilla\" or \"activation recomp\", holds ", Shown(pair)));
+    }
+    return again;
+  }
+
+  std::string_view source_;
+  bool takes_turns_;
+  ViolationList violations_;
+  v1::Plan plan_;
+  std::vector<std::size_t> replicas_;
+};
+
+// What the stages have in common where replicas take turns.
+void AddTurns(const v1::Graph& graph, const v1::PlanningProblem& problem, v1::Plan& plan) {
+  v1::JointPlan& joint = *plan.mutable_joint();
+  joint.set_schedule(v1::SCHEDULE_KIND_ONE_F_ONE_B);
+  joint.set_chunks_per_stage(1);
+  joint.set_optimizer_sharding(v1::OPTIMIZER_SHARDING_NONE);
+  joint.set_degrees(v1::JOINT_DEGREES_PER_STAGE);
+  const int64_t samples =
+      std::max<int64_t>(graph.has_samples_per_micro_batch() ? graph.samples_per_micro_batch() : 1, 1);
+  joint.set_micro_batch_samples(samples);
+  joint.set_micro_batches(problem.joint().global_batch() / samples);
+}
+
+absl::StatusOr<v1::Plan> ReadPiperPlan(std::string_view text, std::string_view source, const v1::Graph& graph,
+                                       const v1::Cluster& cluster, const v1::PlanningProblem& problem) {
+  const bool takes_turns = AsksForTurns(problem);
+  auto plan = PiperPlanReader(source, takes_turns).Read(text, cluster);
+  if (plan.ok() && takes_turns) AddTurns(graph, problem, *plan);
   return plan;
 }
 
@@ -154,13 +230,13 @@ ForeignPlan RecognisePlan(std::string_view text) {
 }
 
 absl::StatusOr<v1::Plan> ReadForeignPlan(std::string_view text, std::string_view source, const v1::Graph& graph,
-                                         const v1::Cluster& cluster) {
+                                         const v1::Cluster& cluster, const v1::PlanningProblem& problem) {
   if (!IsUtf8(text)) return Refused(source, "is not valid UTF-8");
   const ForeignPlan kind = RecognisePlan(text);
   if (kind == ForeignPlan::kPipeDream) return ReadPipeDreamPlan(text, source, cluster);
   if (kind == ForeignPlan::kPiper) {
     const auto outline = OutlineOf(text, source);
-    return outline.ok() ? ReadPiperPlan(text, source, cluster) : outline.status();
+    return outline.ok() ? ReadPiperPlan(text, source, graph, cluster, problem) : outline.status();
   }
   const auto stages = kind == ForeignPlan::kMegatron     ? ReadMegatronStages(text)
                       : kind == ForeignPlan::kTorchtitan ? ReadTorchtitanStages(text)

@@ -91,7 +91,6 @@ class NetworkPlanner {
   struct Draft {
     NetworkScope scope;
     JointPlan plan;
-    std::vector<DeviceClassId> classes;
     int64_t step_ps = kMaxQuantity;
   };
 
@@ -152,7 +151,7 @@ class NetworkPlanner {
     const JointOutcome outcome = SearchAt(RequestOn(scope.cluster, scope.settings));
     bound_ = std::min(bound_, outcome.step_bound_ps);
     if (!outcome.equal_stages.empty()) PlaceEqualStages(outcome.equal_stages.front(), scope);
-    if (outcome.plan.has_value()) PlaceAndReprice(scope, *outcome.plan, ClassesOf(*outcome.plan, scope.cluster));
+    if (outcome.plan.has_value()) PlaceAndReprice(scope, *outcome.plan);
   }
 
   JointOutcome SearchAt(const JointRequest& request) {
@@ -162,19 +161,27 @@ class NetworkPlanner {
     return outcome;
   }
 
-  // Whatever else is known: a plan at the prices of the links that it reaches, as long as each is better than the last.
-  void PlaceAndReprice(const NetworkScope& scope, JointPlan plan, std::vector<DeviceClassId> classes) {
+  // Whatever else is known: `plan`, and the best ones at the prices of the links that the last one reached, as long as
+  // each is better than that.
+  template <typename PlaceOne>
+  void Reprice(const NetworkScope& scope, const JointSettings& settings, JointPlan plan, PlaceOne place) {
     int64_t least = kMaxQuantity;
     for (int round = 0; round <= kMostRounds && !poller_.ShouldStopNow(); ++round) {
-      const PlacedPlan& placed = Place(plan, classes);
+      const PlacedPlan& placed = place(plan, ClassesOf(plan, scope.cluster));
       if (placed.plan.step.count() >= least) return;
       least = placed.plan.step.count();
       ++counters_["price_rounds"];
-      std::optional<JointPlan> next = BestAt(scope.At(ReachedBy(placed)), scope.settings);
+      std::optional<JointPlan> next = BestAt(scope.At(ReachedBy(placed)), settings);
       if (!next.has_value()) return;
-      classes = ClassesOf(*next, scope.cluster);
       plan = *std::move(next);
     }
+  }
+
+  void PlaceAndReprice(const NetworkScope& scope, JointPlan plan) {
+    Reprice(scope, scope.settings, std::move(plan),
+            [&](const JointPlan& each, const std::vector<DeviceClassId>& classes) -> const PlacedPlan& {
+              return Place(each, classes);
+            });
   }
 
   // The best plan at such prices, whatever is known.
@@ -200,7 +207,7 @@ class NetworkPlanner {
     std::vector<Draft> drafts;
     for (std::size_t i = 0; i < looked_at && !poller_.ShouldStopNow(); ++i) {
       // Of more than there is work for, some everywhere.
-      Draft draft{.scope = narrow[i * narrow.size() / looked_at], .plan = {}, .classes = {}};
+      Draft draft{.scope = narrow[i * narrow.size() / looked_at], .plan = {}};
       if (!MayBeBetter(draft.scope)) continue;
       DraftPlans(near, budget / looked_at, draft);
       if (draft.step_ps < kMaxQuantity) drafts.push_back(std::move(draft));
@@ -210,7 +217,7 @@ class NetworkPlanner {
     for (Draft& draft : drafts) {
       const double best = best_.has_value() ? static_cast<double>(best_->plan.step.count()) : kMaxQuantity;
       if (static_cast<double>(draft.step_ps) > kHopeless * best) break;
-      PlaceAndReprice(draft.scope, std::move(draft.plan), std::move(draft.classes));
+      PlaceAndReprice(draft.scope, std::move(draft.plan));
     }
   }
 
@@ -219,35 +226,33 @@ class NetworkPlanner {
     return !best_.has_value() || SearchAt(RequestOn(scope.cluster, scope.settings)).plan.has_value();
   }
 
-  // With the fastest links, and for some numbers of stages with the fastest ones that join so many devices, then with
-  // those that the plan reached.
+  // With the fastest links, and for some numbers of stages with the fastest ones that join so many devices.
   void DraftPlans(const NearDevices& near, std::size_t most_counts, Draft& draft) {
     const NetworkScope& scope = draft.scope;
-    DraftBestAt(scope.cluster, scope.settings, draft);
+    DraftAndReprice(scope.cluster, scope.settings, draft);
     for (const int32_t count : StageCounts(scope, static_cast<int64_t>(question_.pricer.kinds().size()), most_counts)) {
       if (poller_.ShouldStopNow()) return;
       JointSettings settings = scope.settings;
       settings.num_stages = count;
       const int64_t devices = int64_t{count} * scope.node * settings.data_degrees.front();
       const ReachedLinks links{near.LinkOf(scope.node, closest_.inside), near.LinkOf(devices, closest_.inside)};
-      const std::optional<ReachedLinks> reached = DraftBestAt(scope.At(links), settings, draft);
-      if (reached.has_value()) DraftBestAt(scope.At(*reached), settings, draft);
+      DraftAndReprice(scope.At(links), settings, draft);
     }
   }
 
-  // nullopt: there is no plan.
-  std::optional<ReachedLinks> DraftBestAt(const TrainingCluster& cluster, const JointSettings& settings, Draft& draft) {
-    const std::optional<JointPlan> plan = BestAt(cluster, settings);
-    if (!plan.has_value()) return std::nullopt;
-    std::vector<DeviceClassId> classes = ClassesOf(*plan, cluster);
-    const PlacedPlan& placed = PlacedAs(*plan, classes, PlaceEffort::kDraft);
-    Offer(placed);
-    if (placed.plan.step.count() < draft.step_ps) {
-      draft.step_ps = placed.plan.step.count();
-      draft.plan = *plan;
-      draft.classes = std::move(classes);
-    }
-    return ReachedBy(placed);
+  void DraftAndReprice(const TrainingCluster& cluster, const JointSettings& settings, Draft& draft) {
+    std::optional<JointPlan> first = BestAt(cluster, settings);
+    if (!first.has_value()) return;
+    Reprice(draft.scope, settings, *std::move(first),
+            [&](const JointPlan& plan, const std::vector<DeviceClassId>& classes) -> const PlacedPlan& {
+              const PlacedPlan& placed = PlacedAs(plan, classes, PlaceEffort::kDraft);
+              Offer(placed);
+              if (placed.plan.step.count() < draft.step_ps) {
+                draft.step_ps = placed.plan.step.count();
+                draft.plan = plan;
+              }
+              return placed;
+            });
   }
 
   // What people configure by hand.

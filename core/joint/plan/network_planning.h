@@ -13,8 +13,9 @@ namespace planwright {
 // As PlanJointly, without what choices are worth; of the best equal stages of each tensor degree one. For each tensor
 // degree (all together, where stages may differ) the search plans as if tensor groups were nodes on the best ring that
 // so many devices can have, and all else went over the fastest link, so its bounds hold for every place. Plans get
-// places (core/joint/place) and their real costs; then the search looks for better ones at the prices of the links that
-// were reached, until nothing is better or the bound leaves no room. Counters "placed_plans", "price_rounds". REQUIRES:
+// places (core/joint/place) and their real costs; then the search looks at the prices of the links that were reached,
+// as long as plans get better. Beside that each data degree, schedule and number of stages is looked at for itself
+// (network_scopes.h). Counters "placed_plans", "price_rounds". REQUIRES:
 // question.training.pairs.
 absl::StatusOr<JointAnswer> PlanOnNetwork(const JointQuestion& question, const SolveLimits& limits,
                                           const std::function<void(const JointAnswer&)>& on_answer);

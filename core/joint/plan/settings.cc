@@ -54,9 +54,7 @@ JointSettings ResolveJoint(const JointSettings& given, const TransformerShape& s
   FillIn(settings.recomputation,
          {LayerRecomputation::kNone, LayerRecomputation::kSelective, LayerRecomputation::kFull});
   FillIn(settings.shardings, {Sharding::kOptimizer, Sharding::kParameters});
-  FillIn(settings.orders, settings.per_stage
-                              ? std::vector<PipelineOrder>{PipelineOrder::kOneFOneB}
-                              : std::vector<PipelineOrder>{PipelineOrder::kOneFOneB, PipelineOrder::kInterleaved});
+  FillIn(settings.orders, {PipelineOrder::kOneFOneB, PipelineOrder::kInterleaved});
   return settings;
 }
 

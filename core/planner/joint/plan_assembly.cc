@@ -114,7 +114,7 @@ class PlanAssembly {
       devices += count;
       estimate.peak_memory_bytes = std::max(estimate.peak_memory_bytes, stage.memory.total());
     }
-    estimate.bubble_fraction = 1 - busy / (devices * step_ps);
+    estimate.bubble_fraction = std::max(0.0, 1 - busy / (devices * step_ps));
     estimate.estimated_operators = static_cast<int32_t>(found_.graph.operators.size());
   }
 

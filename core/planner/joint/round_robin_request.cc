@@ -201,7 +201,7 @@ class Assembly {
       devices += static_cast<double>(stage.replicas.size());
       estimate.peak_memory_bytes = std::max(estimate.peak_memory_bytes, stage.memory_bytes);
     }
-    estimate.bubble_fraction = 1 - busy / (devices * load);
+    estimate.bubble_fraction = std::max(0.0, 1 - busy / (devices * load));
     estimate.estimated_operators = 0;
   }
 
@@ -228,7 +228,23 @@ absl::Status CheckOneClass(const TrainingCluster& training) {
   return violations.ToStatus();
 }
 
-absl::Status NoPlan(const RoundRobinOutcome& outcome, const SolveLimits& limits) {
+// Why no pipeline has as many stages as are asked for; nullopt: some may.
+std::optional<Shortage> TooManyStages(const RoundRobinInstance& instance) {
+  const int64_t stages = instance.num_stages.value_or(1);
+  const auto operators = static_cast<int64_t>(instance.size());
+  if (stages > operators) {
+    return Shortage{.resource = "support",
+                    .subject = "",
+                    .description = absl::StrCat(stages, " stages need as many operators, and there are ", operators)};
+  }
+  if (stages <= instance.devices) return std::nullopt;
+  return Shortage{.resource = "devices",
+                  .subject = "",
+                  .description = absl::StrCat(stages, " stages of at least 1 device are ", stages,
+                                              " devices, and there are ", instance.devices)};
+}
+
+absl::Status NoPlan(const RoundRobinInstance& instance, const RoundRobinOutcome& outcome, const SolveLimits& limits) {
   if (outcome.may_take_longer && !outcome.is_interrupted) {
     Violations violations;
     violations.Add("graph",
@@ -237,10 +253,10 @@ absl::Status NoPlan(const RoundRobinOutcome& outcome, const SolveLimits& limits)
   }
   if (outcome.is_proven) {
     Infeasibility infeasibility;
-    infeasibility.Add(
-        {.resource = "memory",
-         .subject = "",
-         .description = "no contiguous stages fit the devices that may be used, whatever is computed again"});
+    infeasibility.Add(TooManyStages(instance).value_or(
+        Shortage{.resource = "memory",
+                 .subject = "",
+                 .description = "no contiguous stages fit the devices that may be used, whatever is computed again"}));
     return InfeasibleError(infeasibility);
   }
   if (limits.stop.stop_requested()) return absl::CancelledError("cancelled before a plan was found");
@@ -319,7 +335,7 @@ absl::StatusOr<Plan> MakeRoundRobinPlan(const OperatorGraph& graph, const Cluste
         if (plan.ok()) on_incumbent(*plan);
       });
   RETURN_IF_ERROR(incumbent_status);
-  if (!outcome.stages.has_value()) return NoPlan(outcome, limits);
+  if (!outcome.stages.has_value()) return NoPlan(instance, outcome, limits);
   return plan_of(outcome);
 }
 

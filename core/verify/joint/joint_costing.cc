@@ -391,7 +391,7 @@ class JointCosting {
       devices += count;
       estimate.peak_memory_bytes = std::max(estimate.peak_memory_bytes, stage.memory_bytes);
     }
-    estimate.bubble_fraction = 1 - busy / (devices * StepSeconds() * kPicosecondsPerSecond);
+    estimate.bubble_fraction = std::max(0.0, 1 - busy / (devices * StepSeconds() * kPicosecondsPerSecond));
     estimate.estimated_operators = static_cast<int32_t>(choices_.graph.operators.size());
   }
 

@@ -325,7 +325,7 @@ class RoundRobinCosting {
     estimate.samples_per_second = 1e12 / load * static_cast<double>(joint_.micro_batch_samples);
     joint_.tokens_per_second =
         estimate.samples_per_second * static_cast<double>(settings_.tokens_per_sample.value_or(0));
-    estimate.bubble_fraction = 1 - busy / (devices * load);
+    estimate.bubble_fraction = std::max(0.0, 1 - busy / (devices * load));
   }
 
   void AddDevices() {

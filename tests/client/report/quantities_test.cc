@@ -37,6 +37,16 @@ TEST(QuantitiesTest, TimesScale) {
   EXPECT_EQ(DurationText(1e9), "11.6 days");
 }
 
+TEST(QuantitiesTest, PercentHaveTwoDigitsAndNoPowersOfTen) {
+  EXPECT_EQ(PercentText(0), "0 %");
+  EXPECT_EQ(PercentText(0.01234), "0.012 %");
+  EXPECT_EQ(PercentText(1.26), "1.3 %");
+  EXPECT_EQ(PercentText(99.4), "99 %");
+  EXPECT_EQ(PercentText(99.6), "100 %");
+  EXPECT_EQ(PercentText(100), "100 %");
+  EXPECT_EQ(PercentText(1234.5), "1234 %");
+}
+
 TEST(QuantitiesTest, AColumnHasTheUnitOfItsLargestTime) {
   EXPECT_STREQ(TimeUnitFor(99).name, "ms");
   EXPECT_EQ(TimeIn(TimeUnitFor(99), 1.5), "1.500");
