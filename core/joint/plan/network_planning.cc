@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -209,14 +210,13 @@ class NetworkPlanner {
       // Of more than there is work for, some everywhere.
       Draft draft{.scope = narrow[i * narrow.size() / looked_at], .plan = {}};
       if (!MayBeBetter(draft.scope)) continue;
-      DraftPlans(near, budget / looked_at, draft);
+      DraftPlans(near, budget / looked_at / 2, draft);
       if (draft.step_ps < kMaxQuantity) drafts.push_back(std::move(draft));
     }
     std::stable_sort(drafts.begin(), drafts.end(),
                      [](const Draft& a, const Draft& b) { return a.step_ps < b.step_ps; });
     for (Draft& draft : drafts) {
-      const double best = best_.has_value() ? static_cast<double>(best_->plan.step.count()) : kMaxQuantity;
-      if (static_cast<double>(draft.step_ps) > kHopeless * best) break;
+      if (IsHopeless(draft.step_ps)) break;
       PlaceAndReprice(draft.scope, std::move(draft.plan));
     }
   }
@@ -226,7 +226,8 @@ class NetworkPlanner {
     return !best_.has_value() || SearchAt(RequestOn(scope.cluster, scope.settings)).plan.has_value();
   }
 
-  // With the fastest links, and for some numbers of stages with the fastest ones that join so many devices.
+  // At the prices of the fastest links, also for some numbers of stages, and for these at those of the fastest links
+  // that join so many devices.
   void DraftPlans(const NearDevices& near, std::size_t most_counts, Draft& draft) {
     const NetworkScope& scope = draft.scope;
     DraftAndReprice(scope.cluster, scope.settings, draft);
@@ -236,6 +237,7 @@ class NetworkPlanner {
       settings.num_stages = count;
       const int64_t devices = int64_t{count} * scope.node * settings.data_degrees.front();
       const ReachedLinks links{near.LinkOf(scope.node, closest_.inside), near.LinkOf(devices, closest_.inside)};
+      DraftAndReprice(scope.cluster, settings, draft);
       DraftAndReprice(scope.At(links), settings, draft);
     }
   }
@@ -247,6 +249,7 @@ class NetworkPlanner {
             [&](const JointPlan& plan, const std::vector<DeviceClassId>& classes) -> const PlacedPlan& {
               const PlacedPlan& placed = PlacedAs(plan, classes, PlaceEffort::kDraft);
               Offer(placed);
+              if (!IsHopeless(placed.plan.step.count())) Shift(placed);
               if (placed.plan.step.count() < draft.step_ps) {
                 draft.step_ps = placed.plan.step.count();
                 draft.plan = plan;
@@ -289,15 +292,26 @@ class NetworkPlanner {
     return placed_.emplace(std::move(key), PlaceStages(asked, plan, classes, effort, poller_)).first->second;
   }
 
-  // With its layers moved to where they are best on these links.
+  bool IsHopeless(int64_t step_ps) const {
+    return best_.has_value() &&
+           static_cast<double>(step_ps) > kHopeless * static_cast<double>(best_->plan.step.count());
+  }
+
+  // Also with its layers moved to where they are best on these links.
   const PlacedPlan& Place(const JointPlan& plan, const std::vector<DeviceClassId>& classes) {
     const PlacedPlan& placed = PlacedAs(plan, classes, PlaceEffort::kFull);
     Offer(placed);
-    if (question_.settings.first_layers_alike || placed.plan.step >= kLongestStep) return placed;
+    Shift(placed);
+    return placed;
+  }
+
+  // Each place once.
+  void Shift(const PlacedPlan& placed) {
+    if (question_.settings.first_layers_alike || placed.plan.step >= kLongestStep) return;
+    if (!shifted_.insert(&placed).second) return;
     PlacedPlan shifted = placed;
     ShiftLayers({question_.pricer, question_.training, question_.reserved_bytes}, poller_, shifted);
     Offer(shifted);
-    return placed;
   }
 
   void Offer(const PlacedPlan& placed) {
@@ -351,6 +365,8 @@ class NetworkPlanner {
   std::vector<BoundedScope> scopes_;
   // Of plans that were placed, by their decisions and the effort.
   std::map<std::vector<int64_t>, PlacedPlan> placed_;
+  // Those of them whose layers were moved.
+  std::set<const PlacedPlan*> shifted_;
   // No plan of any scope takes less: before plans were placed, and when those were known.
   int64_t floor_ = kMaxQuantity;
   int64_t bound_ = kMaxQuantity;
