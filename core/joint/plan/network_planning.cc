@@ -198,7 +198,6 @@ class NetworkPlanner {
     const std::size_t budget = MostProbes(closest_.devices.size(), question_.pricer.kinds().size());
     std::vector<NetworkScope> narrow;
     for (const BoundedScope& each : scopes_) {
-      if (each.scope.node == 0) continue;
       const std::vector<NetworkScope> more = NarrowScopes(each.scope);
       narrow.insert(narrow.end(), more.begin(), more.end());
     }
@@ -235,7 +234,7 @@ class NetworkPlanner {
       if (poller_.ShouldStopNow()) return;
       JointSettings settings = scope.settings;
       settings.num_stages = count;
-      const int64_t devices = int64_t{count} * scope.node * settings.data_degrees.front();
+      const int64_t devices = count * scope.LeastStage();
       const ReachedLinks links{near.LinkOf(scope.node, closest_.inside), near.LinkOf(devices, closest_.inside)};
       DraftAndReprice(scope.cluster, settings, draft);
       DraftAndReprice(scope.At(links), settings, draft);

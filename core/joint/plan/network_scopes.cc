@@ -15,6 +15,8 @@ constexpr std::size_t kMostProbeWork = 1'200'000;
 constexpr std::size_t kFewLayers = 32;
 // Numbers of stages up to which none is left out.
 constexpr int32_t kFewStages = 8;
+// Devices up to which every smaller number is looked at.
+constexpr int64_t kFewDevices = 8;
 
 int64_t DevicesOf(const TrainingCluster& cluster) { return static_cast<int64_t>(cluster.devices.size()); }
 
@@ -22,6 +24,10 @@ int64_t DevicesOf(const TrainingCluster& cluster) { return static_cast<int64_t>(
 int64_t LeastBlock(const JointSettings& settings) {
   return int64_t{*std::min_element(settings.tensor_degrees.begin(), settings.tensor_degrees.end())} *
          *std::min_element(settings.context_degrees.begin(), settings.context_degrees.end());
+}
+
+bool Holds(const std::vector<PipelineOrder>& orders, PipelineOrder order) {
+  return std::find(orders.begin(), orders.end(), order) != orders.end();
 }
 
 std::vector<int32_t> DataDegrees(const NetworkScope& scope) {
@@ -32,6 +38,27 @@ std::vector<int32_t> DataDegrees(const NetworkScope& scope) {
   }
   std::erase_if(degrees, [most](int32_t degree) { return degree > most; });
   return degrees;
+}
+
+// Other schedules than 1F1B have one choice for all.
+std::vector<NetworkScope> NarrowScopesByStage(const NetworkScope& scope) {
+  std::vector<NetworkScope> narrow;
+  if (!Holds(scope.settings.orders, PipelineOrder::kOneFOneB)) return narrow;
+  const auto add = [&]() -> NetworkScope& {
+    narrow.push_back(scope);
+    narrow.back().settings.orders = {PipelineOrder::kOneFOneB};
+    return narrow.back();
+  };
+  add();
+  for (const int32_t data : DataDegrees(scope)) add().settings.data_degrees = {data};
+  for (const int32_t tensor : scope.settings.tensor_degrees) {
+    if (tensor <= DevicesOf(scope.cluster)) add().settings.tensor_degrees = {tensor};
+  }
+  const int64_t devices = DevicesOf(scope.cluster);
+  for (int64_t fewer = devices - 1; fewer > 0; fewer = devices <= kFewDevices ? fewer - 1 : fewer / 2) {
+    add().cluster = FirstDevices(scope.cluster, fewer);
+  }
+  return narrow;
 }
 
 }  // namespace
@@ -83,12 +110,17 @@ TrainingCluster NetworkScope::At(ReachedLinks links) const {
   return priced;
 }
 
+int64_t NetworkScope::LeastStage() const {
+  const std::vector<int32_t>& data = settings.data_degrees;
+  return LeastBlock(settings) * (data.empty() ? 1 : *std::min_element(data.begin(), data.end()));
+}
+
 std::vector<NetworkScope> NarrowScopes(const NetworkScope& scope) {
+  if (scope.settings.per_stage) return NarrowScopesByStage(scope);
   std::vector<NetworkScope> narrow;
   for (const int32_t data : DataDegrees(scope)) {
     for (const PipelineOrder order : scope.settings.orders) {
       NetworkScope& one = narrow.emplace_back(scope);
-      one.settings.per_stage = false;
       one.settings.data_degrees = {data};
       one.settings.orders = {order};
     }
@@ -98,8 +130,7 @@ std::vector<NetworkScope> NarrowScopes(const NetworkScope& scope) {
 
 std::vector<int32_t> StageCounts(const NetworkScope& scope, int64_t num_layers, std::size_t most) {
   if (scope.settings.num_stages.has_value()) return {*scope.settings.num_stages};
-  const int64_t block = LeastBlock(scope.settings) * scope.settings.data_degrees.front();
-  const auto longest = static_cast<int32_t>(std::min(num_layers, DevicesOf(scope.cluster) / block));
+  const auto longest = static_cast<int32_t>(std::min(num_layers, DevicesOf(scope.cluster) / scope.LeastStage()));
   std::vector<int32_t> counts;
   for (int32_t count = 1; count < longest; count += count < kFewStages ? 1 : std::max(1, count / 4)) {
     counts.push_back(count);

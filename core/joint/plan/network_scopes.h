@@ -37,15 +37,17 @@ struct NetworkScope {
   // Devices of a node of it; 0: there are no nodes, and stages may differ in their degrees.
   int64_t node = 0;
 
+  // Devices of a stage, at least.
+  int64_t LeastStage() const;
   // At the prices of slower links.
   TrainingCluster At(ReachedLinks links) const;
 };
 
-// `scope` with one choice for all stages, one data degree and one schedule each, in all that its settings and devices
-// allow.
+// `scope` with one data degree and one schedule each, in all that its settings and devices allow; where stages may
+// differ, under 1F1B alone, with one data degree, one tensor degree or fewer devices each, and with all of these.
 std::vector<NetworkScope> NarrowScopes(const NetworkScope& scope);
 
-// Numbers of stages to look at of a scope with one data degree: all up to 8, then about three for each doubling, and
+// Numbers of stages to look at: all up to 8, then about three for each doubling, and
 // the most that there can be. At most `most` of them, spread evenly.
 std::vector<int32_t> StageCounts(const NetworkScope& scope, int64_t num_layers, std::size_t most);
 

@@ -1,4 +1,5 @@
-// On random networks no answer is worse than one of its own choices, or than that of fewer devices; fixed seeds.
+// On random networks answers are no worse than one of their own choices, or than that of fewer devices, but for few by
+// little: plans beyond seven devices, and the prices at which plans are sought, are heuristic. Fixed seeds.
 #include <gtest/gtest.h>
 
 #include <cstddef>
@@ -154,43 +155,54 @@ std::vector<Narrower> NarrowerOnes(const JointTestRequest& request) {
   return narrower;
 }
 
-// How many narrower ones have a plan.
-int HoldAgainstNarrowerOnes(const JointTestRequest& request) {
+struct Tally {
+  // Narrower ones that have a plan.
+  int held = 0;
+  // Requests of which a narrower one has a better plan.
+  uint64_t worse = 0;
+};
+
+void HoldAgainstNarrowerOnes(const JointTestRequest& request, Tally& tally) {
+  constexpr double kMostWorse = 1.02;
   const absl::StatusOr<Plan> plan = Make(request);
   if (!plan.ok()) {
     EXPECT_TRUE(InfeasibilityOf(plan.status()).has_value() || !PathsOf(plan.status()).empty()) << plan.status();
   }
-  int held = 0;
+  bool is_worse = false;
   for (const Narrower& each : NarrowerOnes(request)) {
     const absl::StatusOr<Plan> other = Make(each.request);
     if (!other.ok()) continue;
     EXPECT_TRUE(plan.ok()) << each.what << " has a plan: " << plan.status();
     if (!plan.ok()) continue;
     EXPECT_LE(plan->lower_bound, other->objective) << each.what;
-    EXPECT_LE(ToMilliseconds(plan->objective), ToMilliseconds(other->objective) * (1 + 1.01 * kJointGap)) << each.what;
-    ++held;
+    const double ratio = ToMilliseconds(plan->objective) / ToMilliseconds(other->objective);
+    EXPECT_LE(ratio, kMostWorse) << each.what;
+    is_worse = is_worse || ratio > 1 + 1.01 * kJointGap;
+    ++tally.held;
   }
-  return held;
+  tally.worse += is_worse ? 1 : 0;
 }
 
 TEST(NetworkChoicesTest, NoneIsBetterThanAllTogether) {
-  int held = 0;
+  Tally tally;
   for (uint64_t seed = 1; seed <= NumCases(60); ++seed) {
     SCOPED_TRACE(seed);
-    held += HoldAgainstNarrowerOnes(RandomRequest(seed));
+    HoldAgainstNarrowerOnes(RandomRequest(seed), tally);
   }
-  EXPECT_GT(held, 400);
+  EXPECT_GT(tally.held, 400);
+  EXPECT_LE(tally.worse, NumCases(60) / 50);
 }
 
 TEST(NetworkChoicesTest, NoneIsBetterThanAllByStage) {
-  int held = 0;
+  Tally tally;
   for (uint64_t seed = 1; seed <= NumCases(30); ++seed) {
     SCOPED_TRACE(seed);
     JointTestRequest request = RandomRequest(seed + 1'000);
     request.problem.joint->per_stage = true;
-    held += HoldAgainstNarrowerOnes(request);
+    HoldAgainstNarrowerOnes(request, tally);
   }
-  EXPECT_GT(held, 200);
+  EXPECT_GT(tally.held, 200);
+  EXPECT_LE(tally.worse, NumCases(30) / 30);
 }
 
 // Three devices of which two are near each other, and what took the far one as well or one alone.
