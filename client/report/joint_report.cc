@@ -44,7 +44,7 @@ std::string Headline(const v1::Plan& plan, const std::string& title) {
   if (plan.provenance().proven_optimal()) {
     proof = ", proven optimal";
   } else if (WasSearched(plan)) {
-    proof = absl::StrCat(", at most ", PercentText(plan.relative_gap() * 100), " from the best");
+    proof = absl::StrCat(", at most ", TwoDigitPercent(plan.relative_gap() * 100), " from the best");
   }
   return absl::StrCat(Wrapped(absl::StrCat(title, ": ", DurationText(plan.objective_ms()),
                                            TakesTurns(plan) ? " per micro-batch" : " per step", proof),
@@ -110,8 +110,8 @@ std::string Summary(const v1::Plan& plan) {
     return table.ToString();
   }
   table.AddRow({"lower bound",
-                absl::StrCat(DurationText(plan.lower_bound_ms()), " (gap ", PercentText(plan.relative_gap() * 100), ")",
-                             takes_turns ? "" : ", of plans whose blocks stand in pipeline order")});
+                absl::StrCat(DurationText(plan.lower_bound_ms()), " (gap ", TwoDigitPercent(plan.relative_gap() * 100),
+                             ")", takes_turns ? "" : ", of plans whose blocks stand in pipeline order")});
   AddDevicesRow(plan, table);
   if (!takes_turns) {
     table.AddRow({"task by task", absl::StrCat(DurationText(joint.simulated_step_ms()), ", no plan below ",

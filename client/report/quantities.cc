@@ -39,7 +39,7 @@ std::string DurationText(double milliseconds) {
   return absl::StrFormat("%.1f %s", milliseconds / unit.milliseconds, unit.name);
 }
 
-std::string PercentText(double percent) {
+std::string TwoDigitPercent(double percent) {
   // From where two digits would be rounded to three.
   constexpr double kThreeDigits = 99.5;
   return percent < kThreeDigits ? absl::StrFormat("%.2g %%", percent) : absl::StrFormat("%.0f %%", percent);

@@ -14,7 +14,7 @@ std::string BytesText(int64_t bytes);
 std::string DurationText(double milliseconds);
 
 // "0.012 %", "1.2 %", "98 %", "1234 %": two digits, all of those before the point.
-std::string PercentText(double percent);
+std::string TwoDigitPercent(double percent);
 
 // The unit of a column of times, for its largest one.
 struct TimeUnit {

@@ -254,7 +254,7 @@ class RunnableSearch {
       return absl::StrCat("--runnable_on=", std::string(trainer_.name),
                           " costs nothing: without it a step takes as long");
     }
-    return absl::StrCat("--runnable_on=", std::string(trainer_.name), " costs ", PercentText(more * 100),
+    return absl::StrCat("--runnable_on=", std::string(trainer_.name), " costs ", TwoDigitPercent(more * 100),
                         ": without it a step takes ", DurationText(free.objective_ms()));
   }
 

@@ -38,13 +38,13 @@ TEST(QuantitiesTest, TimesScale) {
 }
 
 TEST(QuantitiesTest, PercentHaveTwoDigitsAndNoPowersOfTen) {
-  EXPECT_EQ(PercentText(0), "0 %");
-  EXPECT_EQ(PercentText(0.01234), "0.012 %");
-  EXPECT_EQ(PercentText(1.26), "1.3 %");
-  EXPECT_EQ(PercentText(99.4), "99 %");
-  EXPECT_EQ(PercentText(99.6), "100 %");
-  EXPECT_EQ(PercentText(100), "100 %");
-  EXPECT_EQ(PercentText(1234.5), "1234 %");
+  EXPECT_EQ(TwoDigitPercent(0), "0 %");
+  EXPECT_EQ(TwoDigitPercent(0.01234), "0.012 %");
+  EXPECT_EQ(TwoDigitPercent(1.26), "1.3 %");
+  EXPECT_EQ(TwoDigitPercent(99.4), "99 %");
+  EXPECT_EQ(TwoDigitPercent(99.6), "100 %");
+  EXPECT_EQ(TwoDigitPercent(100), "100 %");
+  EXPECT_EQ(TwoDigitPercent(1234.5), "1234 %");
 }
 
 TEST(QuantitiesTest, AColumnHasTheUnitOfItsLargestTime) {

@@ -171,5 +171,46 @@ TEST(ForeignPlanTest, SaysWhatIsWrong) {
               HasSubstr("the graph has no numbered layers"));
 }
 
+v1::PlanningProblem TakingTurns() {
+  v1::PlanningProblem problem;
+  problem.set_replication(v1::REPLICATION_PER_STAGE);
+  problem.mutable_joint()->set_global_batch(12);
+  return problem;
+}
+
+// Degrees and what is computed again count where replicas take turns; elsewhere a stage is whole on each replica.
+TEST(ForeignPlanTest, PlansOfPiperHaveTheirDegreesWhereReplicasTakeTurns) {
+  const std::string text =
+      R"({"stages": [{"nodes": [3, 7], "dataParallelDegree": 2, "tensorParallelDegree": 1,
+                      "TMPCids": [[3, "vanilla"], [7, "activation recomp"]]},
+                     {"nodes": [9], "dataParallelDegree": 1, "tensorParallelDegree": 2}]})";
+  v1::Graph graph;
+  graph.set_samples_per_micro_batch(3);
+  const auto plan = ReadForeignPlan(text, "p", graph, MakeCluster(4), TakingTurns());
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  EXPECT_EQ(plan->joint().micro_batch_samples(), 3);
+  EXPECT_EQ(plan->joint().micro_batches(), 4);
+  EXPECT_EQ(plan->joint().degrees(), v1::JOINT_DEGREES_PER_STAGE);
+  ASSERT_EQ(plan->stages_size(), 2);
+  const v1::JointStage& first = plan->stages(0).joint();
+  EXPECT_EQ(first.data_degree(), 2);
+  ASSERT_EQ(first.chunks(0).recomputation_size(), 2);
+  EXPECT_EQ(first.chunks(0).recomputation(0), v1::LAYER_RECOMPUTATION_NONE);
+  EXPECT_EQ(first.chunks(0).recomputation(1), v1::LAYER_RECOMPUTATION_FULL);
+  EXPECT_EQ(plan->stages(1).joint().tensor_degree(), 2);
+  EXPECT_EQ(plan->stages(1).replicas_size(), 2);
+  const auto whole = ReadForeignPlan(text, "p", graph, MakeCluster(4));
+  EXPECT_THAT(std::string(whole.status().message()), testing::HasSubstr("stages[1].tensorParallelDegree"));
+}
+
+TEST(ForeignPlanTest, PlansOfPiperNameWhatRunsOtherwise) {
+  for (const char* variants : {R"([[3, "other"]])", R"([3])", R"([["x", "vanilla"]])", R"([[3]])"}) {
+    const std::string text =
+        absl::StrCat(R"({"stages": [{"nodes": [3], "dataParallelDegree": 1, "TMPCids": )", variants, "}]}");
+    const auto plan = ReadForeignPlan(text, "p", v1::Graph(), MakeCluster(1), TakingTurns());
+    EXPECT_THAT(std::string(plan.status().message()), testing::HasSubstr("stages[0].TMPCids")) << variants;
+  }
+}
+
 }  // namespace
 }  // namespace planwright::client

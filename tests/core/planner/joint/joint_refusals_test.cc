@@ -1,0 +1,132 @@
+// What joint requests say where they contradict themselves, ask for more than there is, or name links that are too
+// slow.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "core/base/infeasibility.h"
+#include "tests/core/planner/joint/joint_test_request.h"
+
+namespace planwright {
+namespace {
+
+using ::testing::Contains;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+// Four operators whose replicas take turns on three devices.
+JointTestRequest TurnsOfFour() {
+  JointTestRequest request;
+  for (std::size_t i = 0; i < 4; ++i) {
+    Operator& op = request.graph.operators.emplace_back();
+    op.name = absl::StrCat("op", i);
+    op.costs = {{.device_class = "gpu", .forward = Picoseconds(1'000'000), .backward = Picoseconds(2'000'000)}};
+    if (i == 0) continue;
+    request.graph.tensors.push_back({.name = absl::StrCat("t", i),
+                                     .producer = OperatorId(i - 1),
+                                     .consumers = {OperatorId(i)},
+                                     .size_bytes = 100,
+                                     .transfer = std::nullopt});
+  }
+  request.cluster.device_classes.emplace_back().name = "gpu";
+  for (int i = 0; i < 3; ++i) {
+    Device& device = request.cluster.devices.emplace_back();
+    device.name = absl::StrCat("g", i);
+    device.device_class = DeviceClassId(0);
+  }
+  request.cluster.interconnect = UniformInterconnect{.bandwidth_bytes_per_second = 1e9, .latency = Picoseconds(0)};
+  request.graph.samples_per_micro_batch = 2;
+  request.problem.replication = Replication::kPerStage;
+  request.problem.joint.emplace().global_batch = 12;
+  return request;
+}
+
+TEST(JointRefusalsTest, MicroBatchesThatTakeTurnsSayTheSameAsTheBatch) {
+  JointTestRequest request = TurnsOfFour();
+  for (const int64_t micro_batches : {1, 2, 3, 4, 12}) {
+    request.problem.joint->micro_batches = micro_batches;
+    EXPECT_THAT(PathsOf(Make(request).status()), Contains("problem.micro_batches")) << micro_batches;
+  }
+  request.problem.joint->micro_batches = 6;
+  const absl::StatusOr<Plan> plan = Make(request);
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  EXPECT_EQ(plan->joint->micro_batches, 6);
+}
+
+TEST(JointRefusalsTest, StagesInTurnsAreAtMostOperatorsAndDevices) {
+  JointTestRequest request = TurnsOfFour();
+  request.problem.joint->num_stages = 9;
+  const absl::Status operators = Make(request).status();
+  EXPECT_TRUE(InfeasibilityOf(operators).has_value());
+  EXPECT_THAT(std::string(operators.message()), HasSubstr("9 stages need as many operators, and there are 4"));
+  request.problem.joint->num_stages = 4;
+  const absl::Status devices = Make(request).status();
+  EXPECT_TRUE(InfeasibilityOf(devices).has_value());
+  EXPECT_THAT(std::string(devices.message()), HasSubstr("are 4 devices, and there are 3"));
+  request.problem.joint->num_stages = 3;
+  EXPECT_TRUE(Make(request).ok());
+}
+
+// Devices that share a port and pairs some hops apart have a part of it each.
+TEST(JointRefusalsTest, LinksHaveAByteASecond) {
+  using Level = HierarchyInterconnect::Level;
+  const auto grid = [](double bandwidth, GridInterconnect::NonAdjacent others) {
+    return GridInterconnect{.dimensions = {8},
+                            .link_bandwidth_bytes_per_second = bandwidth,
+                            .latency = Picoseconds(0),
+                            .non_adjacent = others};
+  };
+  const auto matrix = [](double bandwidth) {
+    MatrixInterconnect made{.bandwidth_bytes_per_second = std::vector<double>(64, bandwidth),
+                            .latency = Picoseconds(0)};
+    for (std::size_t d = 0; d < 8; ++d) made.bandwidth_bytes_per_second[9 * d] = 0;
+    return made;
+  };
+  const auto nodes = [](double port) {
+    return NodesInterconnect{
+        .devices_per_node = 4,
+        .bandwidth_bytes_per_second = 1e9,
+        .levels = {Level{.fan_out = 2, .bandwidth_bytes_per_second = 1e9, .port_bandwidth_bytes_per_second = port}}};
+  };
+  const std::vector<Interconnect> too_slow = {
+      UniformInterconnect{.bandwidth_bytes_per_second = 0.99},
+      matrix(0.5),
+      grid(6.9, GridInterconnect::NonAdjacent::kDividedByHops),
+      grid(0.9, GridInterconnect::NonAdjacent::kLinkBandwidth),
+      nodes(3.9),
+      HierarchyInterconnect{.levels = {Level{.fan_out = 4, .bandwidth_bytes_per_second = 1e9},
+                                       Level{.fan_out = 2, .bandwidth_bytes_per_second = 0.1}}}};
+  const std::vector<Interconnect> fast_enough = {UniformInterconnect{.bandwidth_bytes_per_second = 1}, matrix(1),
+                                                 grid(7, GridInterconnect::NonAdjacent::kDividedByHops),
+                                                 grid(1, GridInterconnect::NonAdjacent::kLinkBandwidth), nodes(4)};
+  JointTestRequest request = RequestOf("resnet50", "dgx-h100:1", 8);
+  for (const Interconnect& interconnect : too_slow) {
+    request.cluster.interconnect = interconnect;
+    EXPECT_THAT(PathsOf(Make(request).status()), Contains("cluster.interconnect")) << InterconnectName(interconnect);
+  }
+  for (const Interconnect& interconnect : fast_enough) {
+    request.cluster.interconnect = interconnect;
+    EXPECT_THAT(PathsOf(Make(request).status()), Not(Contains("cluster.interconnect")))
+        << InterconnectName(interconnect);
+  }
+}
+
+// One stage of which no device is ever idle, whose share is 1 but for roundings.
+TEST(JointRefusalsTest, NoShareOfTheTimeIsBelowZero) {
+  for (const int64_t batch : {1, 3, 7, 13, 49, 96, 113}) {
+    JointTestRequest request = RequestOf("resnet50", "dgx-h100:1", batch);
+    request.problem.joint->num_stages = 1;
+    const absl::StatusOr<Plan> plan = Make(request);
+    ASSERT_TRUE(plan.ok()) << plan.status();
+    EXPECT_GE(plan->estimate.bubble_fraction, 0);
+    const absl::StatusOr<Verdict> verdict = Judge(request, PlacementOf(*plan));
+    ASSERT_TRUE(verdict.ok() && verdict->costed.has_value()) << verdict.status();
+    EXPECT_GE(verdict->costed->estimate.bubble_fraction, 0);
+  }
+}
+
+}  // namespace
+}  // namespace planwright
