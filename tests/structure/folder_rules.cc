@@ -70,7 +70,7 @@ std::vector<FolderRule> CoreRules() {
       {"core/joint/place",
        {"core/base", "core/model", "core/cost/terms", "core/joint/cost"},
        not_in_core,
-       {"near_devices", "network_cluster", "ring_speeds", "stage_places"}},
+       {"linked_devices", "network_cluster", "ring_speeds", "stage_places"}},
       {"core/joint/plan",
        {"core/base", "core/model", "core/joint/cost", "core/joint/place", "core/joint/search"},
        not_in_core,

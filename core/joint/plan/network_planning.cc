@@ -15,7 +15,7 @@
 #include "core/base/units.h"
 #include "core/base/violations.h"
 #include "core/joint/cost/stage_cost.h"
-#include "core/joint/place/near_devices.h"
+#include "core/joint/place/linked_devices.h"
 #include "core/joint/place/ring_speeds.h"
 #include "core/joint/place/stage_places.h"
 #include "core/joint/plan/equal_stage_plan.h"
@@ -202,14 +202,14 @@ class NetworkPlanner {
       narrow.insert(narrow.end(), more.begin(), more.end());
     }
     if (narrow.empty() || budget == 0) return;
-    const NearDevices near(question_.training, poller_);
+    const LinkedDevices linked(question_.training, poller_);
     const std::size_t looked_at = std::min(budget, narrow.size());
     std::vector<Draft> drafts;
     for (std::size_t i = 0; i < looked_at && !poller_.ShouldStopNow(); ++i) {
       // Of more than there is work for, some everywhere.
       Draft draft{.scope = narrow[i * narrow.size() / looked_at], .plan = {}};
       if (!MayBeBetter(draft.scope)) continue;
-      DraftPlans(near, budget / looked_at / 2, draft);
+      DraftPlans(linked, budget / looked_at / 2, draft);
       if (draft.step_ps < kMaxQuantity) drafts.push_back(std::move(draft));
     }
     std::stable_sort(drafts.begin(), drafts.end(),
@@ -227,7 +227,7 @@ class NetworkPlanner {
 
   // At the prices of the fastest links, also for some numbers of stages, and for these at those of the fastest links
   // that join so many devices.
-  void DraftPlans(const NearDevices& near, std::size_t most_counts, Draft& draft) {
+  void DraftPlans(const LinkedDevices& linked, std::size_t most_counts, Draft& draft) {
     const NetworkScope& scope = draft.scope;
     DraftAndReprice(scope.cluster, scope.settings, draft);
     for (const int32_t count : StageCounts(scope, static_cast<int64_t>(question_.pricer.kinds().size()), most_counts)) {
@@ -235,7 +235,7 @@ class NetworkPlanner {
       JointSettings settings = scope.settings;
       settings.num_stages = count;
       const int64_t devices = count * scope.LeastStage();
-      const ReachedLinks links{near.LinkOf(scope.node, closest_.inside), near.LinkOf(devices, closest_.inside)};
+      const ReachedLinks links{linked.LinkOf(scope.node, closest_.inside), linked.LinkOf(devices, closest_.inside)};
       DraftAndReprice(scope.cluster, settings, draft);
       DraftAndReprice(scope.At(links), settings, draft);
     }

@@ -86,10 +86,11 @@ TEST(JointRefusalsTest, LinksHaveAByteASecond) {
     return made;
   };
   const auto nodes = [](double port) {
-    return NodesInterconnect{
-        .devices_per_node = 4,
-        .bandwidth_bytes_per_second = 1e9,
-        .levels = {Level{.fan_out = 2, .bandwidth_bytes_per_second = 1e9, .port_bandwidth_bytes_per_second = port}}};
+    NodesInterconnect made;
+    made.devices_per_node = 4;
+    made.bandwidth_bytes_per_second = 1e9;
+    made.levels = {Level{.fan_out = 2, .bandwidth_bytes_per_second = 1e9, .port_bandwidth_bytes_per_second = port}};
+    return made;
   };
   const std::vector<Interconnect> too_slow = {
       UniformInterconnect{.bandwidth_bytes_per_second = 0.99},

@@ -1,4 +1,4 @@
-#include "core/joint/place/near_devices.h"
+#include "core/joint/place/linked_devices.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -79,7 +79,7 @@ class Groups {
 
 }  // namespace
 
-NearDevices::NearDevices(const TrainingCluster& cluster, Poller& poller) {
+LinkedDevices::LinkedDevices(const TrainingCluster& cluster, Poller& poller) {
   Groups groups(cluster.devices.size());
   for (const Junction& junction : FastestTree(cluster, poller)) {
     const std::size_t group = groups.Join(junction);
@@ -88,7 +88,7 @@ NearDevices::NearDevices(const TrainingCluster& cluster, Poller& poller) {
   }
 }
 
-TrainingLink NearDevices::LinkOf(int64_t count, const TrainingLink& fastest) const {
+TrainingLink LinkedDevices::LinkOf(int64_t count, const TrainingLink& fastest) const {
   const auto number = static_cast<std::size_t>(count) - 2;
   return count < 2 || number >= links_.size() ? fastest : links_[number];
 }

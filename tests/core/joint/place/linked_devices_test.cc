@@ -1,5 +1,5 @@
 // How fast so many devices reach each other, against every set of them.
-#include "core/joint/place/near_devices.h"
+#include "core/joint/place/linked_devices.h"
 
 #include <gtest/gtest.h>
 
@@ -69,7 +69,7 @@ double FastestOf(const std::vector<TrainingLink>& links, int count) {
   return best;
 }
 
-TEST(NearDevicesTest, AreTheNearestOfAllSets) {
+TEST(LinkedDevicesTest, AreTheNearestOfAllSets) {
   for (uint64_t seed = 0; seed < 60 && !testing::Test::HasFailure(); ++seed) {
     SCOPED_TRACE(seed);
     const std::vector<TrainingLink> links = RandomLinks(seed);
@@ -78,13 +78,13 @@ TEST(NearDevicesTest, AreTheNearestOfAllSets) {
     cluster.pairs = std::make_shared<SomePairs>(links);
     const SolveLimits limits;
     Poller poller(limits);
-    const NearDevices near(cluster, poller);
+    const LinkedDevices linked(cluster, poller);
     for (int count = 2; count <= static_cast<int>(kDevices); ++count) {
-      EXPECT_EQ(near.LinkOf(count, kFastest).bytes_per_second, FastestOf(links, count)) << count;
-      EXPECT_LE(near.LinkOf(count, kFastest).latency_ps, 5);
+      EXPECT_EQ(linked.LinkOf(count, kFastest).bytes_per_second, FastestOf(links, count)) << count;
+      EXPECT_LE(linked.LinkOf(count, kFastest).latency_ps, 5);
     }
-    EXPECT_EQ(near.LinkOf(1, kFastest), kFastest);
-    EXPECT_EQ(near.LinkOf(kDevices + 1, kFastest), kFastest);
+    EXPECT_EQ(linked.LinkOf(1, kFastest), kFastest);
+    EXPECT_EQ(linked.LinkOf(kDevices + 1, kFastest), kFastest);
   }
 }
 

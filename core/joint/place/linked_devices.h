@@ -1,6 +1,6 @@
 // How fast so many devices can reach each other, whichever they are.
-#ifndef PLANWRIGHT_CORE_JOINT_PLACE_NEAR_DEVICES_H_
-#define PLANWRIGHT_CORE_JOINT_PLACE_NEAR_DEVICES_H_
+#ifndef PLANWRIGHT_CORE_JOINT_PLACE_LINKED_DEVICES_H_
+#define PLANWRIGHT_CORE_JOINT_PLACE_LINKED_DEVICES_H_
 
 #include <cstdint>
 #include <vector>
@@ -10,11 +10,11 @@
 
 namespace planwright {
 
-class NearDevices {
+class LinkedDevices {
  public:
   // Joins devices by their fastest links first, as single linkage does. O(devices^2). Interrupted, nothing is known.
   // REQUIRES: cluster.pairs.
-  NearDevices(const TrainingCluster& cluster, Poller& poller);
+  LinkedDevices(const TrainingCluster& cluster, Poller& poller);
 
   // No `count` devices that all reach each other do so with a greater bandwidth on their slowest link; its latency is
   // the greatest of the links that join them. Where nothing is known, or there are fewer devices: `fastest`.
@@ -27,4 +27,4 @@ class NearDevices {
 
 }  // namespace planwright
 
-#endif  // PLANWRIGHT_CORE_JOINT_PLACE_NEAR_DEVICES_H_
+#endif  // PLANWRIGHT_CORE_JOINT_PLACE_LINKED_DEVICES_H_
