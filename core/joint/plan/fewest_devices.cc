@@ -184,7 +184,7 @@ class FewestDevices {
     if (!reached_.empty() && most_ps_ < kAnyStep) request.known_step_ps = most_ps_ + most_ps_ / 1'000 + 1;
     JointOutcome outcome = SearchJoint(request, limits_, [](const JointPlan&) {});
     const bool reaches = outcome.plan.has_value() && outcome.plan->step.count() <= most_ps_;
-    const bool may_be_longer = most_ps_ >= kAnyStep / 2 && !reaches && MayTakeTooLong(request);
+    const bool may_be_longer = most_ps_ >= kAnyStep / 2 && !reaches && MayTakeTooLong(request, limits_).value_or(true);
     const bool is_refuted = outcome.step_bound_ps > most_ps_ && !may_be_longer;
     const Decision missed = is_refuted ? Decision::kRefuted : Decision::kOpen;
     return {reaches ? Decision::kReached : missed, std::move(outcome.plan), part};

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "core/base/infeasibility.h"
 #include "core/base/units.h"
 #include "core/joint/cost/stage_cost.h"
 #include "core/joint/plan/start_plan.h"
@@ -131,8 +130,7 @@ class JointPlanner {
     if (!is_interrupted) {
       return NothingFitsError(RequestOf(orders_.front(), question_.settings), limits_);
     }
-    if (limits_.stop.stop_requested()) return absl::CancelledError("cancelled before a plan was found");
-    return NoPlanFoundError("no plan was found in time; allow more time", SpentLimit::kTime);
+    return NotInTimeError(limits_);
   }
 
   void Complete(JointAnswer& answer) {

@@ -10,7 +10,6 @@
 #include <utility>
 #include <vector>
 
-#include "core/base/infeasibility.h"
 #include "core/base/polling.h"
 #include "core/base/units.h"
 #include "core/base/violations.h"
@@ -334,8 +333,7 @@ class NetworkPlanner {
     if (!is_interrupted_) {
       return NothingFitsError(RequestOn(closest_, question_.settings), limits_);
     }
-    if (limits_.stop.stop_requested()) return absl::CancelledError("cancelled before a plan was found");
-    return NoPlanFoundError("no plan was found in time; allow more time", SpentLimit::kTime);
+    return NotInTimeError(limits_);
   }
 
   void Complete() {

@@ -218,8 +218,15 @@ Infeasibility WhatWouldFit(const JointRequest& request, const SolveLimits& limit
 
 }  // namespace
 
+absl::Status NotInTimeError(const SolveLimits& limits) {
+  if (limits.stop.stop_requested()) return absl::CancelledError("cancelled before a plan was found");
+  return NoPlanFoundError("no plan was found in time; allow more time", SpentLimit::kTime);
+}
+
 absl::Status NothingFitsError(const JointRequest& request, const SolveLimits& limits) {
-  if (!MayTakeTooLong(request)) return InfeasibleError(WhatWouldFit(request, limits));
+  const std::optional<bool> may_take_too_long = MayTakeTooLong(request, limits);
+  if (!may_take_too_long.has_value()) return NotInTimeError(limits);
+  if (!*may_take_too_long) return InfeasibleError(WhatWouldFit(request, limits));
   Violations violations;
   violations.Add("problem.joint.global_batch",
                  "must have a step of less than 160 hours: longer ones are not looked for, and no shorter one fits");

@@ -11,8 +11,11 @@ namespace planwright {
 // REQUIRES: a search to its end has found no plan of `request`. FAILED_PRECONDITION (InfeasibilityOf): plans again with
 // choices that the request rules out, and on more nodes; minimum_devices is that of its settings, 0 where no number of
 // nodes that was tried holds the model. INVALID_ARGUMENT (ViolationsOf): there may be plans, which take too long to be
-// looked for.
+// looked for. Or NotInTimeError.
 absl::Status NothingFitsError(const JointRequest& request, const SolveLimits& limits);
+
+// Of a search that was told to stop: CANCELLED, or DEADLINE_EXCEEDED (IsNoPlanFound).
+absl::Status NotInTimeError(const SolveLimits& limits);
 
 }  // namespace planwright
 

@@ -293,13 +293,16 @@ JointOutcome SearchJoint(const JointRequest& request, const SolveLimits& limits,
   return JointSearch(request, *segments, limits, on_plan).Run();
 }
 
-bool MayTakeTooLong(const JointRequest& request) {
-  const SolveLimits unlimited;
-  Poller poller(unlimited);
+std::optional<bool> MayTakeTooLong(const JointRequest& request, const SolveLimits& limits) {
+  Poller poller(limits);
   const DeviceRow row(request.cluster);
   const Places places(row);
-  const SegmentNumbers segments(request.pricer.kinds());
-  return AreSomeTooLong({request.pricer, places, segments, request.settings, request.reserved_bytes}, poller);
+  const std::optional<SegmentNumbers> segments = NumberSegments(request, limits);
+  if (!segments.has_value()) return std::nullopt;
+  const bool are_some =
+      AreSomeTooLong({request.pricer, places, *segments, request.settings, request.reserved_bytes}, poller);
+  if (poller.ShouldStopNow()) return std::nullopt;
+  return are_some;
 }
 
 int64_t BoundSimulatedStep(const JointRequest& request, int64_t simulated_step_ps, const SolveLimits& limits) {

@@ -51,8 +51,8 @@ JointOutcome SearchJoint(const JointRequest& request, const SolveLimits& limits,
                          const std::function<void(const JointPlan&)>& on_plan);
 
 // Whether steps were left out because they take longer than kLongestStepPs (families.h): where nothing was found, that
-// is no proof then.
-bool MayTakeTooLong(const JointRequest& request);
+// is no proof then. nullopt: there was no time.
+std::optional<bool> MayTakeTooLong(const JointRequest& request, const SolveLimits& limits);
 
 // No plan's step takes less, task by task, whatever its order: at most `simulated_step_ps`, that of a known one. 0
 // where it is interrupted.

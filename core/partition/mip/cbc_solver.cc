@@ -19,9 +19,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <utility>
 
 #include "core/base/limits.h"
 #include "core/base/polling.h"
+#include "core/partition/mip/left_behind.h"
 #include "core/partition/mip/mip_solver.h"
 
 namespace planwright {
@@ -33,6 +35,13 @@ constexpr int kMostPreprocessedRows = 12'000;
 constexpr int64_t kUnitsPerEntry = 16;
 // Cuts of a kind are generated in every node of this depth, or where they help.
 constexpr int kWhereTheyHelp = -1;
+
+// What of a request outlives the program, which CBC has a copy of.
+struct Terms {
+  double cutoff = 0;
+  double relative_gap = 0;
+  SolveLimits limits;
+};
 
 // What the handlers share; CBC clones them freely.
 struct Watch {
@@ -151,22 +160,22 @@ void AddHeuristics(CbcModel& model) {
   model.addHeuristic(&dive);
 }
 
-void Configure(const MipRequest& request, Watch& watch, CbcModel& model) {
+void Configure(const Terms& terms, Watch& watch, CbcModel& model) {
   model.setLogLevel(0);
   model.solver()->messageHandler()->setLogLevel(0);
   AddCuts(model);
   AddHeuristics(model);
   TreeHandler handler(&watch);
   model.passInEventHandler(&handler);
-  model.setCutoff(std::min(request.cutoff, 1e50));
+  model.setCutoff(std::min(terms.cutoff, 1e50));
   model.setAllowableGap(kMipTolerance / 10);
-  model.setAllowableFractionGap(std::max(request.relative_gap, kMipTolerance / 10));
+  model.setAllowableFractionGap(std::max(terms.relative_gap, kMipTolerance / 10));
   model.setIntegerTolerance(kMipTolerance / 10);
   model.setNumberThreads(0);
-  model.setMaximumNodes(static_cast<int>(std::clamp<int64_t>(request.limits.work, 0, 2'000'000'000)));
+  model.setMaximumNodes(static_cast<int>(std::clamp<int64_t>(terms.limits.work, 0, 2'000'000'000)));
 }
 
-MipOutcome Interpret(const CbcModel& model, const MipRequest& request, const Watch& watch) {
+MipOutcome Interpret(const CbcModel& model, const Terms& terms, const Watch& watch) {
   MipOutcome outcome;
   outcome.nodes = model.getNodeCount();
   outcome.bound = watch.bound;
@@ -177,25 +186,25 @@ MipOutcome Interpret(const CbcModel& model, const MipRequest& request, const Wat
     outcome.bound = std::max(outcome.bound, model.getBestPossibleObjValue());
   } else {
     outcome.end = MipEnd::kFinished;
-    outcome.bound = model.bestSolution() != nullptr ? model.getBestPossibleObjValue() : request.cutoff;
+    outcome.bound = model.bestSolution() != nullptr ? model.getBestPossibleObjValue() : terms.cutoff;
   }
-  outcome.bound = std::min(outcome.bound, request.cutoff);
+  outcome.bound = std::min(outcome.bound, terms.cutoff);
   if (const double* best = model.bestSolution()) outcome.solution.assign(best, best + model.getNumCols());
   return outcome;
 }
 
 // The solution is in the columns of `solver`.
-MipOutcome Search(const MipRequest& request, Watch& watch, OsiSolverInterface& solver) {
+MipOutcome Search(const Terms& terms, Watch& watch, OsiSolverInterface& solver) {
   solver.setHintParam(OsiDoReducePrint, true, OsiHintTry);
   // Left to itself Clp begins large programs with a crash that asks nobody for seconds.
   solver.setHintParam(OsiDoDualInInitial, true, OsiHintDo);
   CbcModel model(solver);
-  Configure(request, watch, model);
+  Configure(terms, watch, model);
   model.initialSolve();
   if (watch.has_stopped) return {};
   if (model.solver()->isProvenOptimal()) watch.bound = model.solver()->getObjValue();
   model.branchAndBound();
-  return Interpret(model, request, watch);
+  return Interpret(model, terms, watch);
 }
 
 // Makes the program smaller, and solutions large again.
@@ -236,30 +245,43 @@ class Preprocessing {
   CglPreProcess preprocess_;
 };
 
+// The program is in `solver`.
+MipOutcome Solve(const Terms& terms, OsiClpSolverInterface& solver) {
+  Watch watch{terms.limits};
+  SimplexHandler handler(&watch);
+  solver.getModelPtr()->passInEventHandler(&handler);
+  if (solver.getNumRows() > kMostPreprocessedRows) return Search(terms, watch, solver);
+
+  Preprocessing preprocessing;
+  OsiSolverInterface* const reduced = preprocessing.Reduce(solver);
+  if (watch.has_stopped) return {};
+  if (reduced == nullptr) return {.end = MipEnd::kFinished, .bound = terms.cutoff, .solution = {}, .nodes = 0};
+  // All decided: there is no solution of no columns to make large again.
+  if (reduced->getNumCols() == 0) return Search(terms, watch, solver);
+  MipOutcome outcome = Search(terms, watch, *reduced);
+  if (!outcome.solution.empty()) outcome.solution = preprocessing.Restore(outcome.solution, *reduced, solver);
+  return outcome;
+}
+
+struct Run {
+  Terms terms;
+  OsiClpSolverInterface solver;
+  MipOutcome outcome;
+};
+
 }  // namespace
 
 bool HasMipSolver() { return true; }
 
 MipOutcome SolveIntegerProgram(const MipRequest& request) {
-  Watch watch{request.limits};
-  OsiClpSolverInterface solver;
-  solver.messageHandler()->setLogLevel(0);
-  solver.getModelPtr()->setLogLevel(0);
+  const auto run = std::make_shared<Run>();
+  run->terms = {request.cutoff, request.relative_gap, request.limits};
+  run->solver.messageHandler()->setLogLevel(0);
+  run->solver.getModelPtr()->setLogLevel(0);
   Poller poller(request.limits);
-  if (!Load(request.program, poller, solver)) return {};
-  SimplexHandler handler(&watch);
-  solver.getModelPtr()->passInEventHandler(&handler);
-  if (solver.getNumRows() > kMostPreprocessedRows) return Search(request, watch, solver);
-
-  Preprocessing preprocessing;
-  OsiSolverInterface* const reduced = preprocessing.Reduce(solver);
-  if (watch.has_stopped) return {};
-  if (reduced == nullptr) return {.end = MipEnd::kFinished, .bound = request.cutoff, .solution = {}, .nodes = 0};
-  // All decided: there is no solution of no columns to make large again.
-  if (reduced->getNumCols() == 0) return Search(request, watch, solver);
-  MipOutcome outcome = Search(request, watch, *reduced);
-  if (!outcome.solution.empty()) outcome.solution = preprocessing.Restore(outcome.solution, *reduced, solver);
-  return outcome;
+  if (!Load(request.program, poller, run->solver)) return {};
+  if (!RunOrLeaveBehind(request.limits, [run] { run->outcome = Solve(run->terms, run->solver); })) return {};
+  return std::move(run->outcome);
 }
 
 }  // namespace planwright

@@ -21,7 +21,8 @@ struct MipRequest {
   // Ends when the gap is at most this; at least kMipTolerance.
   double relative_gap = 0;
   // `work` counts nodes of the search tree. The clock and the stop flag are looked at in every iteration of the simplex
-  // method; presolving and cuts of large programs may look less often.
+  // method, presolving and cuts of large programs look less often; a solver that does not stop within some milliseconds
+  // is left behind (left_behind.h), with what it has found.
   SolveLimits limits = {};
 };
 
@@ -45,7 +46,8 @@ struct MipOutcome {
   int64_t nodes = 0;
 };
 
-// Deterministic, single-threaded, silent. REQUIRES: HasMipSolver(). Several may run at once in different threads.
+// Deterministic, silent, on a thread of its own. REQUIRES: HasMipSolver(). Several may run at once in different
+// threads.
 MipOutcome SolveIntegerProgram(const MipRequest& request);
 
 }  // namespace planwright

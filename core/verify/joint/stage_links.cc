@@ -9,11 +9,11 @@
 namespace planwright::verify {
 namespace {
 
-using Pairs = std::set<std::pair<DeviceId, DeviceId>>;
+using Pairs = std::vector<std::pair<DeviceId, DeviceId>>;
 
 void AddRing(const std::vector<DeviceId>& ring, Pairs& pairs) {
-  for (std::size_t i = 1; i < ring.size(); ++i) pairs.emplace(ring[i - 1], ring[i]);
-  if (ring.size() > 1) pairs.emplace(ring.back(), ring.front());
+  for (std::size_t i = 1; i < ring.size(); ++i) pairs.emplace_back(ring[i - 1], ring[i]);
+  if (ring.size() > 1) pairs.emplace_back(ring.back(), ring.front());
 }
 
 }  // namespace
@@ -58,7 +58,7 @@ MachineLink StageNetwork::OfCopies(const std::vector<DeviceId>& ranks, const Deg
     }
     for (const DeviceId a : alike) {
       for (const DeviceId b : alike) {
-        if (a < b) pairs.emplace(a, b);
+        if (a < b) pairs.emplace_back(a, b);
       }
     }
   }
@@ -68,7 +68,7 @@ MachineLink StageNetwork::OfCopies(const std::vector<DeviceId>& ranks, const Deg
 MachineLink StageNetwork::BetweenStages(const std::vector<DeviceId>& from, const std::vector<DeviceId>& to) {
   const auto& [fewer, more] = from.size() <= to.size() ? std::tie(from, to) : std::tie(to, from);
   Pairs pairs;
-  for (std::size_t i = 0; i < more.size(); ++i) pairs.emplace(fewer[i * fewer.size() / more.size()], more[i]);
+  for (std::size_t i = 0; i < more.size(); ++i) pairs.emplace_back(fewer[i * fewer.size() / more.size()], more[i]);
   return SlowestOf(pairs);
 }
 

@@ -2,7 +2,6 @@
 #ifndef PLANWRIGHT_CORE_VERIFY_JOINT_STAGE_LINKS_H_
 #define PLANWRIGHT_CORE_VERIFY_JOINT_STAGE_LINKS_H_
 
-#include <set>
 #include <utility>
 #include <vector>
 
@@ -31,7 +30,7 @@ class StageNetwork {
   MachineLink BetweenStages(const std::vector<DeviceId>& from, const std::vector<DeviceId>& to);
 
  private:
-  MachineLink SlowestOf(const std::set<std::pair<DeviceId, DeviceId>>& pairs);
+  MachineLink SlowestOf(const std::vector<std::pair<DeviceId, DeviceId>>& pairs);
 
   bool exists_;
   JudgedLinks links_;

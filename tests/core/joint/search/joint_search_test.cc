@@ -33,6 +33,7 @@ class RandomPricer : public LayerPricer {
       labels_.push_back(absl::StrCat("layer.", layer));
     }
     has_full_ = random.Below(4) != 0;
+    unnumbered_ends_ = static_cast<int32_t>(seed % 2);
     slow_tensor_ = random.Below(2) == 0;
     // What a step ends with counts little, as much as a stage, or most.
     step_end_factor_ = int64_t{1} << (3 * random.Between(0, 2));
@@ -42,6 +43,7 @@ class RandomPricer : public LayerPricer {
   const std::vector<std::string>& labels() const override { return labels_; }
   double flops_per_sample() const override { return 1; }
   int64_t tokens_per_sample() const override { return 1; }
+  int32_t unnumbered_ends() const override { return unnumbered_ends_; }
 
   std::vector<LayerPrice> Price(const PriceQuery& query) const override {
     std::vector<LayerPrice> prices;
@@ -86,6 +88,7 @@ class RandomPricer : public LayerPricer {
   std::vector<int32_t> kinds_;
   std::vector<std::string> labels_;
   bool has_full_ = true;
+  int32_t unnumbered_ends_ = 0;
   bool slow_tensor_ = false;
   int64_t step_end_factor_ = 1;
 };
@@ -299,17 +302,18 @@ class Enumeration {
     return true;
   }
 
-  // Inner layers of each stage: as many of the first ones computed again as in every stage, and no others.
+  // Numbered layers of each stage: as many of the first ones computed again as in every stage, and no others.
   bool AreFirstLayersAlike() const {
+    const int32_t ends = instance_.pricer.unnumbered_ends();
     for (int32_t again = 0; again <= num_layers_; ++again) {
       bool are_alike = true;
       for (const JointStage& stage : plan_.stages) {
         const JointChunk& chunk = stage.chunks.front();
-        int32_t inner = 0;
+        int32_t numbered = 0;
         for (int32_t layer = chunk.first_layer; layer < chunk.end_layer(); ++layer) {
-          const bool is_inner = layer > 0 && layer + 1 < num_layers_;
-          const auto wanted = is_inner && inner < again ? LayerRecomputation::kFull : LayerRecomputation::kNone;
-          inner += is_inner ? 1 : 0;
+          const bool is_numbered = layer >= ends && layer + ends < num_layers_;
+          const auto wanted = is_numbered && numbered < again ? LayerRecomputation::kFull : LayerRecomputation::kNone;
+          numbered += is_numbered ? 1 : 0;
           const auto at = static_cast<std::size_t>(layer - chunk.first_layer);
           are_alike = are_alike && chunk.recomputation[at] == wanted;
         }
