@@ -158,7 +158,8 @@ class FamilyLister {
     longest = std::max(longest, CeilDivide(work, space_.places.size()));
     if (family.degrees.size() == 1) longest = std::max(longest, CeilDivide(sum, family.most_stages));
     family.step_bound_ps = sum + (family.micro_batches - 1) * longest + end;
-    family.busiest_bound_ps = family.micro_batches * longest + end;
+    family.busiest_passes_ps = family.micro_batches * longest;
+    family.busiest_bound_ps = family.busiest_passes_ps + end;
     families_.push_back(std::move(family));
   }
 

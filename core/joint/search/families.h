@@ -38,8 +38,10 @@ struct PipelineFamily {
   std::vector<Degrees> degrees = {};
   // Its pipelines under 1F1B take at least so long, and under GPIPE no less.
   int64_t step_bound_ps = 0;
-  // Under any order: the busiest stage works through all micro-batches.
+  // Under any order: the busiest stage works through all micro-batches, and no stage's end of the step is hidden.
   int64_t busiest_bound_ps = 0;
+  // The former alone: task by task, a stage with less to do may have the longest end.
+  int64_t busiest_passes_ps = 0;
   // They hold at most so many stages.
   int64_t most_stages = 0;
   // Every stage computes so many of its first numbered layers again whole and nothing else; nullopt: each what it takes

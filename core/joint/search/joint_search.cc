@@ -201,7 +201,7 @@ class JointSearch {
 
   // What no step of the family beats, task by task. `needed`: more is not asked for.
   int64_t BoundFamilySimulated(const JointSpace& space, const PipelineFamily& family, int64_t needed) {
-    if (family.busiest_bound_ps >= needed || poller_.ShouldStopNow()) return needed;
+    if (family.busiest_passes_ps >= needed || poller_.ShouldStopNow()) return needed;
     std::vector<SpreadOption> options = OptionsOf(space, family);
     const auto pass = [&](StagePass::Measure measure) {
       return StagePass(places_, space.num_layers(), family.micro_batches, uniform_.num_stages, options, poller_,
