@@ -26,6 +26,13 @@ constexpr rlim_t kMebibyte = rlim_t{1} << 20;
 constexpr rlim_t kLeastMemory = 1024 * kMebibyte;
 constexpr rlim_t kMaxCpuSeconds = 120;
 
+// Sanitizers reserve terabytes of addresses, and more of them while the program runs.
+#ifdef PLANWRIGHT_SANITIZED
+constexpr bool kLimitsMemory = false;
+#else
+constexpr bool kLimitsMemory = true;
+#endif
+
 constexpr std::string_view kHelp =
     "usage: planwright-onnx [--dim=NAME=N]... < MODEL\n\n"
     "Reads an ONNX model on standard input and writes what planwright makes of it on standard output: a line of JSON\n"
@@ -74,7 +81,7 @@ int Main(const std::vector<std::string>& arguments) {
   Limit(RLIMIT_CORE, 0);
   Limit(RLIMIT_CPU, kMaxCpuSeconds);
   std::string text{std::istreambuf_iterator<char>(std::cin), {}};
-  Limit(RLIMIT_AS, kLeastMemory + 4 * static_cast<rlim_t>(text.size()));
+  if (kLimitsMemory) Limit(RLIMIT_AS, kLeastMemory + 4 * static_cast<rlim_t>(text.size()));
   onnx::ModelProto model;
   if (!model.ParseFromString(text)) return Refuse("is no ONNX model, or is cut off");
   text.clear();

@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <utility>
 
 namespace planwright::webhook {
 
@@ -17,11 +18,11 @@ class BodyAccount {
 
   int64_t bytes() const { return bytes_; }
 
-  // What one request holds; given back at its end. Outlived by the account. Not thread-safe.
+  // What one request holds; given back at its end at the latest. Outlived by the account. Not thread-safe.
   class Share {
    public:
     explicit Share(BodyAccount& account) : account_(account) {}
-    ~Share() { account_.bytes_ -= bytes_; }
+    ~Share() { GiveBack(); }
     Share(const Share&) = delete;
     Share& operator=(const Share&) = delete;
 
@@ -34,6 +35,8 @@ class BodyAccount {
       bytes_ += bytes;
       return true;
     }
+
+    void GiveBack() { account_.bytes_ -= std::exchange(bytes_, 0); }
 
    private:
     BodyAccount& account_;

@@ -119,6 +119,10 @@ class Connection {
       }
     }
     if (refusal.has_value()) {
+      // Others need the room, and the client may be slow.
+      body.clear();
+      body.shrink_to_fit();
+      share.GiveBack();
       co_await Send(*refusal, parser.get().version(), /*keep=*/false, begin);
       co_await Discard();
       co_return false;

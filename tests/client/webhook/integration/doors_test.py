@@ -172,9 +172,14 @@ class DoorsTest(unittest.TestCase):
             connection.endheaders(body[:-1])
             waiting.append(connection)
         self.wait_until(lambda: self.metric(hook, "planwright_webhook_body_bytes") >= 4 * (len(body) - 1))
-        self.assertEqual(self.post(self.connect(hook), body)[0], 503)
-        # Small ones find room.
+        refused = self.connect(hook)
+        refused.request("POST", "/mutate", body, {"Content-Type": "application/json"})
+        refusal = refused.getresponse()
+        self.assertEqual(refusal.status, 503)
+        # Who is refused holds no room, though he has not gone yet, and small ones find it.
+        self.assertEqual(self.metric(hook, "planwright_webhook_body_bytes"), 4 * (len(body) - 1))
         self.assertTrue(self.ask(hook, example(graph=""))["allowed"])
+        refusal.close()
         for connection in waiting:
             connection.send(body[-1:])
             answer = connection.getresponse()

@@ -70,8 +70,10 @@ Instance RandomGraph(uint64_t seed) {
   Instance instance = RandomChain(seed, 5, 3);
   for (std::size_t op = 2; op < 5; ++op) {
     if (random.Below(3) == 0) {
-      instance.graph.tensors[op - 1] =
-          SizedTensor("x" + std::to_string(op - 1), random.Below(op), {op}, random.Between(0, 9));
+      // One draw a statement: compilers differ in which argument they look at first.
+      const auto size = random.Between(0, 9);
+      const auto producer = random.Below(op);
+      instance.graph.tensors[op - 1] = SizedTensor("x" + std::to_string(op - 1), producer, {op}, size);
     }
     if (random.Below(5) == 0) instance.problem.pinned.push_back({OperatorId(op), DeviceId(random.Below(3))});
     if (random.Below(5) == 0) instance.problem.forbidden.push_back({OperatorId(op - 2), DeviceId(random.Below(3))});
