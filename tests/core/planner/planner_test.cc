@@ -302,6 +302,15 @@ TEST(MakePlanTest, AStopRequestBeforeTheStartStillGetsTheGreedyPlan) {
   EXPECT_EQ(plan->provenance.stop_reason, StopReason::kCancelled);
   EXPECT_EQ(plan->provenance.fallback, "greedy");
   EXPECT_FALSE(plan->provenance.proven_optimal);
+}
+
+TEST(MakePlanTest, AStopRequestBeforeTheStartLeavesTimeForTheBoundOfASmallGraph) {
+  PlannerRequest request = ChainOf(4);
+  std::stop_source stop;
+  stop.request_stop();
+  request.limits.stop = stop.get_token();
+  const absl::StatusOr<Plan> plan = Make(request);
+  ASSERT_TRUE(plan.ok()) << plan.status();
   EXPECT_GT(plan->lower_bound, Picoseconds(0));
 }
 
