@@ -1,6 +1,5 @@
 #include "core/joint/baselines/baseline_question.h"
 
-#include <algorithm>
 #include <utility>
 
 namespace planwright {
@@ -15,11 +14,8 @@ std::optional<LayerRecomputation> ModeOf(const LayerPrice& price, LayerRecomputa
 
 void Offer(const BaselineQuestion& question, const DeviceRow& row, JointPlan plan, std::optional<JointPlan>& best) {
   CostJointPlan(question.pricer, row, question.reserved_bytes, plan);
-  const bool fits = std::all_of(plan.stages.begin(), plan.stages.end(), [&](const JointStage& stage) {
-    const int64_t limit = row.At(row.ClassOf(stage.first_slot)).memory_bytes + question.reserved_bytes;
-    return stage.memory.total() <= limit;
-  });
-  if (fits && (!best.has_value() || plan.step < best->step)) best = std::move(plan);
+  const bool is_held = IsHeld(row, question.reserved_bytes, plan);
+  if (is_held && (!best.has_value() || plan.step < best->step)) best = std::move(plan);
 }
 
 }  // namespace planwright

@@ -368,6 +368,12 @@ void CostJointPlan(const LayerPricer& pricer, const DeviceRow& row, int64_t rese
   PlanCosting(pricer, row, reserved_bytes, plan).Run();
 }
 
+bool IsHeld(const DeviceRow& row, int64_t reserved_bytes, const JointPlan& plan) {
+  return std::all_of(plan.stages.begin(), plan.stages.end(), [&](const JointStage& stage) {
+    return stage.memory.total() <= row.At(row.ClassOf(stage.first_slot)).memory_bytes + reserved_bytes;
+  });
+}
+
 std::vector<std::vector<ChunkCost>> CostChunks(const LayerPricer& pricer, const DeviceRow& row, const JointPlan& plan) {
   JointPlan costed = plan;
   PlanCosting costing(pricer, row, 0, costed);

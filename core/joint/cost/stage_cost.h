@@ -121,6 +121,9 @@ PriceQuery QueryOn(const TrainingCluster& cluster, const TrainingClass& part, in
 inline constexpr Picoseconds kBeyondPrices = Picoseconds::max();
 void CostJointPlan(const LayerPricer& pricer, const DeviceRow& row, int64_t reserved_bytes, JointPlan& plan);
 
+// Whether what every stage of a costed plan holds is there on its devices, whose memory is without what is reserved.
+bool IsHeld(const DeviceRow& row, int64_t reserved_bytes, const JointPlan& plan);
+
 // A run of layers of one stage and micro-batch.
 struct ChunkCost {
   // Without transfers between stages.

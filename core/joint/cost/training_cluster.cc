@@ -174,14 +174,18 @@ absl::StatusOr<TrainingCluster> MakeTrainingCluster(const Cluster& cluster, cons
   return training;
 }
 
-TrainingCluster FirstDevices(const TrainingCluster& cluster, int64_t count) {
+std::vector<int64_t> CountsByClass(const TrainingCluster& cluster, int64_t count) {
   std::vector<int64_t> counts;
   int64_t left = count;
   for (const TrainingClass& part : cluster.classes) {
     counts.push_back(std::min(part.devices(), left));
     left -= counts.back();
   }
-  return FirstDevicesByClass(cluster, counts);
+  return counts;
+}
+
+TrainingCluster FirstDevices(const TrainingCluster& cluster, int64_t count) {
+  return FirstDevicesByClass(cluster, CountsByClass(cluster, count));
 }
 
 TrainingCluster AsCloseAsCanBe(const TrainingCluster& cluster) {

@@ -82,7 +82,10 @@ struct TrainingCluster {
 absl::StatusOr<TrainingCluster> MakeTrainingCluster(const Cluster& cluster, const std::vector<DeviceId>& usable,
                                                     int64_t reserved_bytes);
 
-// The part of `cluster` that has `count` devices, or all that there are: class by class, as of FirstDevicesByClass.
+// `count` devices, or all that there are, given out class by class.
+std::vector<int64_t> CountsByClass(const TrainingCluster& cluster, int64_t count);
+
+// The part of `cluster` that has as many of each class (FirstDevicesByClass).
 // REQUIRES: count >= 1.
 TrainingCluster FirstDevices(const TrainingCluster& cluster, int64_t count);
 

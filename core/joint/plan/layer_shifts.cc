@@ -65,7 +65,7 @@ class LayerShifter {
       HandBack(moved.stages[s - 1].chunks.front(), moved.stages[s].chunks.front());
     ++looks_;
     CostJointPlan(question_.pricer, row_, question_.reserved_bytes, moved);
-    if (moved.step < best_.step && IsHeld(moved)) best_ = std::move(moved);
+    if (moved.step < best_.step && IsHeld(row_, question_.reserved_bytes, moved)) best_ = std::move(moved);
   }
 
   static void HandOn(JointChunk& front, JointChunk& behind) {
@@ -78,13 +78,6 @@ class LayerShifter {
     front.recomputation.push_back(behind.recomputation.front());
     behind.recomputation.erase(behind.recomputation.begin());
     ++behind.first_layer;
-  }
-
-  bool IsHeld(const JointPlan& plan) const {
-    const int64_t memory = row_.At(row_.ClassOf(plan.stages.front().first_slot)).memory_bytes;
-    return std::all_of(plan.stages.begin(), plan.stages.end(), [&](const JointStage& stage) {
-      return stage.memory.total() <= memory + question_.reserved_bytes;
-    });
   }
 
   const PlaceQuestion& question_;

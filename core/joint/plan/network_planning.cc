@@ -261,10 +261,8 @@ class NetworkPlanner {
     const std::optional<JointPlan> plan = EqualStagePlan(question_.pricer, scope.cluster, question_.settings, equal);
     if (!plan.has_value()) return;
     const PlacedPlan& placed = PlacedAs(*plan, ClassesOf(*plan, scope.cluster), PlaceEffort::kFull);
-    const int64_t memory = scope.cluster.classes.front().memory_bytes + question_.reserved_bytes;
-    const bool is_held = std::all_of(placed.plan.stages.begin(), placed.plan.stages.end(),
-                                     [&](const JointStage& stage) { return stage.memory.total() <= memory; });
-    if (!is_held || placed.plan.step >= kLongestStep) return;
+    if (!IsHeld(DeviceRow(placed.cluster), question_.reserved_bytes, placed.plan)) return;
+    if (placed.plan.step >= kLongestStep) return;
     equal.step = placed.plan.step;
     equal_stages_.push_back(equal);
     Offer(placed);

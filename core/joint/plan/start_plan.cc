@@ -122,9 +122,7 @@ class StartPlanner {
   bool Finish(JointPlan& plan) const {
     if (!Divide(plan) || !(Place(true, plan) || Place(false, plan)) || !HasPrices(plan)) return false;
     CostJointPlan(request_.pricer, row_, request_.reserved_bytes, plan);
-    return std::all_of(plan.stages.begin(), plan.stages.end(), [&](const JointStage& stage) {
-      return stage.memory.total() <= row_.At(row_.ClassOf(stage.first_slot)).memory_bytes + request_.reserved_bytes;
-    });
+    return IsHeld(row_, request_.reserved_bytes, plan);
   }
 
   bool Divide(JointPlan& plan) const {

@@ -248,17 +248,14 @@ class InterleavedSearch {
 
   void Consider(const Candidate& candidate, const StageTable& table, const std::vector<int32_t>& cuts) {
     for (const std::vector<int64_t>& slots : LayoutsOf(candidate)) {
-      ConsiderPlan(candidate, table, PlanOf(candidate, cuts, slots));
+      ConsiderPlan(table, PlanOf(candidate, cuts, slots));
     }
   }
 
-  void ConsiderPlan(const Candidate& candidate, const StageTable& table, JointPlan plan) {
+  void ConsiderPlan(const StageTable& table, JointPlan plan) {
     if (!ChooseModes(table, plan)) return;
     CostJointPlan(space_.pricer, space_.places.row(), space_.reserved_bytes, plan);
-    const int64_t limit = space_.places.row().At(candidate.number).memory_bytes + space_.reserved_bytes;
-    const bool fits = std::all_of(plan.stages.begin(), plan.stages.end(),
-                                  [&](const JointStage& stage) { return stage.memory.total() <= limit; });
-    if (!fits || plan.step.count() >= best_) return;
+    if (!IsHeld(space_.places.row(), space_.reserved_bytes, plan) || plan.step.count() >= best_) return;
     best_ = plan.step.count();
     result_.plan = std::move(plan);
   }

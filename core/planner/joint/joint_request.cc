@@ -61,14 +61,9 @@ TrainingCluster AllowedOf(const TrainingCluster& training, const ResolvedProblem
 
 // The same on a network, by class; empty: all.
 std::vector<int64_t> MostDevicesOf(const TrainingCluster& training, const ResolvedProblem& problem) {
-  std::vector<int64_t> counts;
-  if (training.pairs == nullptr || !problem.devices_to_use.max_devices.has_value()) return counts;
-  int64_t left = *problem.devices_to_use.max_devices;
-  for (const TrainingClass& part : training.classes) {
-    counts.push_back(std::min(part.devices(), left));
-    left -= counts.back();
-  }
-  return counts;
+  const std::optional<int32_t>& most = problem.devices_to_use.max_devices;
+  if (training.pairs == nullptr || !most.has_value()) return {};
+  return CountsByClass(training, *most);
 }
 
 JointSettings ResolveFor(const OperatorGraph& graph, const ResolvedProblem& problem, const TrainingCluster& all) {
@@ -76,6 +71,13 @@ JointSettings ResolveFor(const OperatorGraph& graph, const ResolvedProblem& prob
   if (graph.transformer.has_value()) return ResolveJoint(*problem.joint, *graph.transformer, training);
   if (IsRoundRobin(problem)) return ResolveRoundRobin(*problem.joint, graph, training);
   return ResolveOperatorJoint(*problem.joint, graph, training);
+}
+
+// The problem with its joint settings resolved as well, of what is valid.
+ResolvedProblem WithDefaultsOn(const ResolvedInput& input, const TrainingCluster& training) {
+  ResolvedProblem problem = input.problem;
+  problem.joint = ResolveFor(input.graph, input.problem, training);
+  return problem;
 }
 
 void NoteStop(const SolveLimits& limits, bool is_interrupted, Plan& plan) {
@@ -96,12 +98,10 @@ class JointRequestRun {
  public:
   JointRequestRun(const ResolvedInput& input, TrainingCluster training, OperatorLayers layers)
       : cluster_(input.cluster),
-        problem_(input.problem),
+        problem_(WithDefaultsOn(input, training)),
         training_(std::move(training)),
         prices_(input, training_, std::move(layers)),
-        graph_(prices_.graph()) {
-    problem_.joint = ResolveFor(input.graph, input.problem, training_);
-  }
+        graph_(prices_.graph()) {}
 
   absl::StatusOr<Plan> Run(const SolverOptions& options, const SolveLimits& limits,
                            const std::function<void(const Plan&)>& on_incumbent) {
@@ -385,11 +385,9 @@ bool ObeysRules(const ResolvedInput& input) {
 }  // namespace
 
 ResolvedProblem WithJointDefaults(const ResolvedInput& input) {
-  ResolvedProblem problem = input.problem;
-  if (!problem.joint.has_value() || !ObeysRules(input)) return problem;
-  const absl::StatusOr<TrainingCluster> training = TrainingClusterOf(input.cluster, problem);
-  if (training.ok()) problem.joint = ResolveFor(input.graph, problem, *training);
-  return problem;
+  if (!input.problem.joint.has_value() || !ObeysRules(input)) return input.problem;
+  const absl::StatusOr<TrainingCluster> training = TrainingClusterOf(input.cluster, input.problem);
+  return training.ok() ? WithDefaultsOn(input, *training) : input.problem;
 }
 
 std::optional<std::string> JointMemoryWarning(const OperatorGraph& graph, const PlanningProblem& problem) {
@@ -409,7 +407,7 @@ absl::StatusOr<Plan> MakeJointPlan(const ResolvedInput& input, const SolverOptio
                                    const std::function<void(const Plan&)>& on_incumbent) {
   ASSIGN_OR_RETURN(const TrainingCluster training, TrainingClusterOf(input.cluster, input.problem));
   if (IsRoundRobin(input.problem)) {
-    return MakeRoundRobinPlan(input.graph, input.cluster, WithJointDefaults(input), training, options, limits,
+    return MakeRoundRobinPlan(input.graph, input.cluster, WithDefaultsOn(input, training), training, options, limits,
                               on_incumbent);
   }
   return DivisionSearch(input, training, options, limits, on_incumbent).Run();
@@ -424,8 +422,8 @@ absl::StatusOr<Verdict> EvaluateJointPlacement(const ResolvedInput& input, const
   ASSIGN_OR_RETURN(TrainingCluster training, TrainingClusterOf(input.cluster, input.problem));
   if (IsRoundRobin(input.problem)) {
     Verdict verdict;
-    verdict.costed =
-        CostRoundRobinPlacement(input.graph, input.cluster, WithJointDefaults(input), placement, verdict.violations);
+    verdict.costed = CostRoundRobinPlacement(input.graph, input.cluster, WithDefaultsOn(input, training), placement,
+                                             verdict.violations);
     return verdict;
   }
   OperatorLayers layers = DivisionFor(input, placement.joint->layer_labels);
