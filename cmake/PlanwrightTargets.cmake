@@ -83,6 +83,14 @@ function(planwright_ctest)
   endif()
 endfunction()
 
+# planwright_fewer_cases(name)
+# A fifth of the random cases of a long property test where a sanitizer makes each take up to fifty times as long.
+function(planwright_fewer_cases name)
+  if(PLANWRIGHT_SANITIZE)
+    set_property(TEST ${name} APPEND PROPERTY ENVIRONMENT "PLANWRIGHT_PROPERTY_FACTOR=0.2")
+  endif()
+endfunction()
+
 # planwright_precompile(NAME name HEADERS ... DEPENDS ...)
 # Headers compiled once, with the flags of this folder, for tests with the same flags: those that say REUSE_FROM name.
 function(planwright_precompile)

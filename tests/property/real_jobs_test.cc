@@ -2,12 +2,12 @@
 // only in long runs ($PLANWRIGHT_PROPERTY_FACTOR).
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <optional>
 #include <string>
 #include <utility>
 
 #include "core/zoo/zoo.h"
+#include "tests/property/cases.h"
 #include "tests/property/planning.h"
 
 namespace planwright {
@@ -34,7 +34,7 @@ Instance JobOf(const std::string& model, const std::string& cluster) {
 class RealJobsTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    if (std::getenv("PLANWRIGHT_PROPERTY_FACTOR") == nullptr) GTEST_SKIP() << "only in long runs";
+    if (CasesFactor() <= 1) GTEST_SKIP() << "only in long runs";
   }
 };
 

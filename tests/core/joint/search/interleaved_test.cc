@@ -215,7 +215,7 @@ TEST(InterleavedTest, LayersAlikeAreDealtOutAsWellAsCanBe) {
   for (uint64_t seed = 0; seed < NumCases(400) && !testing::Test::HasFailure(); ++seed) {
     Look(seed, MakeCase(seed, true), true, found);
   }
-  ASSERT_GT(found.plans, 100);
+  ASSERT_GT(found.plans, 100 * CasesFactor());
   EXPECT_GE(found.best, 0.8 * static_cast<double>(found.plans));
   EXPECT_LE(found.worst, 1.2);
   EXPECT_LE(found.ratios, 1.03 * static_cast<double>(found.plans));
@@ -226,7 +226,7 @@ TEST(InterleavedTest, LayersOfTwoKindsHaveSoundBounds) {
   for (uint64_t seed = 0; seed < NumCases(200) && !testing::Test::HasFailure(); ++seed) {
     Look(seed, MakeCase(seed, false), false, found);
   }
-  ASSERT_GT(found.plans, 50);
+  ASSERT_GT(found.plans, 50 * CasesFactor());
   EXPECT_LE(found.worst, 2);
 }
 
@@ -235,7 +235,7 @@ TEST(InterleavedTest, StagesInRacksHaveSoundBounds) {
   for (uint64_t seed = 0; seed < NumCases(200) && !testing::Test::HasFailure(); ++seed) {
     Look(seed, MakeRackCase(seed), true, found);
   }
-  ASSERT_GT(found.plans, 50);
+  ASSERT_GT(found.plans, 50 * CasesFactor());
   EXPECT_LE(found.worst, 1.3);
   EXPECT_LE(found.ratios, 1.06 * static_cast<double>(found.plans));
 }
