@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/base/ids.h"
+#include "core/joint/cost/layer_parts.h"
 #include "core/joint/cost/layer_price.h"
 #include "core/joint/cost/training_cluster.h"
 #include "core/model/cluster.h"
@@ -45,6 +46,8 @@ class LayerPricer {
   virtual const std::vector<std::string>& labels() const = 0;
   // By kind. Empty: the model cannot be spread so (heads, experts or the sequence do not divide).
   virtual std::vector<LayerPrice> Price(const PriceQuery& query) const = 0;
+  // What these prices consist of, by kind. Empty: all of it counts as computation. REQUIRES: Price has an answer.
+  virtual std::vector<LayerParts> Parts(const PriceQuery& /*query*/) const { return {}; }
   // Model FLOPs of one sample, forward and backward, with causal attention and nothing computed again.
   virtual double flops_per_sample() const = 0;
   virtual int64_t tokens_per_sample() const = 0;

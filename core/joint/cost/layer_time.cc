@@ -38,59 +38,79 @@ PassTimes LayerTime::Compute(LayerKind kind) const {
   return times;
 }
 
-PassTimes LayerTime::Exchanges(LayerKind kind) const {
+LayerExchanges LayerTime::ExchangesOf(LayerKind kind) const {
   const double element = shape_.bytes_per_element;
   const RankGroup tensor{degrees_.tensor, 1};
   const double values = tokens_ * element * static_cast<double>(shape_.hidden);
   const double pass = exchange_.Ring(values, tensor);
   // A gather and a scatter each around the embedding, the head, attention and the feed-forward part.
-  if (!HasAttention(kind)) return {.forward = 2 * pass, .backward = 2 * pass};
-  const double exposed = 1 - efficiency_.hidden_in_layers;
+  if (!HasAttention(kind)) return {.forward = {.tensor = 2 * pass}, .backward = {.tensor = 2 * pass}};
   const double latent = exchange_.Ring(tokens_ * element * GatheredWidth(shape_), tensor);
-  double forward = 3 * pass + latent;
+  RankExchanges times{.tensor = 3 * pass + latent};
   const double keys_and_values = tokens_ * degrees_.context * element * KeyValueWidth(shape_, degrees_.tensor);
-  const double ring = exchange_.Ring(keys_and_values, {degrees_.context, degrees_.tensor});
+  times.context = exchange_.Ring(keys_and_values, {degrees_.context, degrees_.tensor});
   if (kind == kExpertLayer) {
     const double rows = values * shape_.experts_per_token * shape_.expert_load / degrees_.tensor;
-    forward += 2 * exchange_.AllToAll(rows, {degrees_.expert, degrees_.tensor});
+    times.expert = 2 * exchange_.AllToAll(rows, {degrees_.expert, degrees_.tensor});
   }
-  return {.forward = exposed * (forward + ring), .backward = exposed * (forward + 2 * ring)};
+  LayerExchanges exchanges{.forward = times, .backward = times, .shown = 1 - efficiency_.hidden_in_layers};
+  exchanges.backward.context = 2 * times.context;
+  return exchanges;
+}
+
+PassTimes LayerTime::Exchanges(LayerKind kind) const {
+  const LayerExchanges exchanges = ExchangesOf(kind);
+  return {.forward = exchanges.shown * exchanges.forward.sum(), .backward = exchanges.shown * exchanges.backward.sum()};
+}
+
+LayerGathers LayerTime::GathersOf(const ParameterShares& shares) const {
+  if (query_.sharding < Sharding::kGradients) return {};
+  const auto rings = [&](double bytes) {
+    const auto ring = [&](const ParameterShare& share) {
+      return exchange_.Ring(bytes * share.parameters, {share.copies, share.stride});
+    };
+    return SharedParts{ring(shares.ordinary), ring(shares.experts)};
+  };
+  LayerGathers gathers{.gather = {}, .scatter = rings(gradient_bytes_)};
+  if (query_.sharding == Sharding::kParameters) gathers.gather = rings(kWeightBytes);
+  return gathers;
+}
+
+double LayerTime::HiddenAmongData(double time, double computed) const {
+  return std::min(efficiency_.hidden_among_data * time, computed);
 }
 
 PassTimes LayerTime::Gathers(const ParameterShares& shares, const PassTimes& compute) const {
-  if (query_.sharding < Sharding::kGradients) return {};
-  double gather = 0;
-  double scatter = 0;
-  for (const ParameterShare& share : {shares.ordinary, shares.experts}) {
-    const RankGroup group{share.copies, share.stride};
-    if (query_.sharding == Sharding::kParameters) gather += exchange_.Ring(kWeightBytes * share.parameters, group);
-    scatter += exchange_.Ring(gradient_bytes_ * share.parameters, group);
-  }
-  const auto exposed = [&](double time, double computed) {
-    return time - std::min(efficiency_.hidden_among_data * time, computed);
-  };
-  return {.forward = exposed(gather, compute.forward), .backward = exposed(gather + scatter, compute.backward)};
+  const LayerGathers gathers = GathersOf(shares);
+  const auto exposed = [&](double time, double computed) { return time - HiddenAmongData(time, computed); };
+  return {.forward = exposed(gathers.gather.sum(), compute.forward),
+          .backward = exposed(gathers.gather.sum() + gathers.scatter.sum(), compute.backward)};
 }
 
-double LayerTime::StepEnd(LayerKind kind, const ParameterShares& shares) const {
+LayerStepEnd LayerTime::StepEndOf(LayerKind kind, const ParameterShares& shares) const {
   // What an update reads and writes of a parameter.
   const double update_bytes = gradient_bytes_ + 2 * kOptimizerBytes + kWeightBytes;
-  double exchange = 0;
-  double update = 0;
-  for (const ParameterShare& share : {shares.ordinary, shares.experts}) {
+  LayerStepEnd end;
+  const auto exchange = [&](const ParameterShare& share) {
     const RankGroup group{share.copies, share.stride};
     const double gradients = exchange_.Ring(gradient_bytes_ * share.parameters, group);
     const double weights = exchange_.Ring(kWeightBytes * share.parameters, group);
-    if (query_.sharding == Sharding::kNone) exchange += 2 * gradients;
-    if (query_.sharding == Sharding::kOptimizer) exchange += gradients + weights;
-    if (query_.sharding == Sharding::kGradients) exchange += weights;
-    update += TrafficPs(share.Kept(update_bytes * share.parameters, query_.sharding, Sharding::kOptimizer));
-  }
-  double end = (1 - efficiency_.hidden_at_step_end) * exchange + update;
+    end.update += TrafficPs(share.Kept(update_bytes * share.parameters, query_.sharding, Sharding::kOptimizer));
+    if (query_.sharding == Sharding::kNone) return 2 * gradients;
+    if (query_.sharding == Sharding::kOptimizer) return gradients + weights;
+    return query_.sharding == Sharding::kGradients ? weights : 0;
+  };
+  end.exchange.ordinary = exchange(shares.ordinary);
+  end.exchange.experts = exchange(shares.experts);
   if (shape_.tied && (kind == kEmbeddingLayer || kind == kHeadLayer)) {
-    end += exchange_.Pair(gradient_bytes_ * ParametersOf(shape_, kHeadLayer).divided / degrees_.tensor);
+    end.ends = exchange_.Pair(gradient_bytes_ * ParametersOf(shape_, kHeadLayer).divided / degrees_.tensor);
   }
   return end;
+}
+
+double LayerTime::StepEnd(LayerKind kind, const ParameterShares& shares) const {
+  const LayerStepEnd end = StepEndOf(kind, shares);
+  return (1 - efficiency_.hidden_at_step_end) * end.exchange.sum() + end.update + end.ends;
 }
 
 double LayerTime::ProductPs(const MatrixProduct& product, bool may_use_eight_bits) const {

@@ -17,6 +17,44 @@ struct PassTimes {
   double scores = 0;
 };
 
+// Of one layer and pass, on links of their own.
+struct RankExchanges {
+  double tensor = 0;
+  double context = 0;
+  double expert = 0;
+
+  double sum() const { return tensor + expert + context; }
+};
+
+// `shown`: the share of both that computation does not hide.
+struct LayerExchanges {
+  RankExchanges forward;
+  RankExchanges backward;
+  double shown = 1;
+};
+
+// Rings of the ranks that hold the same parameters.
+struct SharedParts {
+  double ordinary = 0;
+  double experts = 0;
+
+  double sum() const { return ordinary + experts; }
+};
+
+// Of one layer and micro-batch: gathers of parameters and scatters of gradients.
+struct LayerGathers {
+  SharedParts gather;
+  SharedParts scatter;
+};
+
+// Of one layer at the end of a step; `exchange` before anything is hidden.
+struct LayerStepEnd {
+  SharedParts exchange;
+  double update = 0;
+  // The sum of both ends of the pipeline.
+  double ends = 0;
+};
+
 // Of one way to spread a stage. The arguments outlive it.
 class LayerTime {
  public:
@@ -30,13 +68,20 @@ class LayerTime {
   PassTimes Compute(LayerKind kind) const;
   // Of the backward pass, the gradients of weights: as many products as forward.
   double Weights(LayerKind kind) const { return Products(kind); }
-  // Tensor, context and expert ranks, as far as computation does not hide them.
+  // Tensor, context and expert ranks.
+  LayerExchanges ExchangesOf(LayerKind kind) const;
+  // The same, as far as computation does not hide them.
   PassTimes Exchanges(LayerKind kind) const;
-  // Gathers of parameters and scatters of gradients that sharding makes in every micro-batch. `compute` hides its
-  // share.
+  // What sharding makes in every micro-batch.
+  LayerGathers GathersOf(const ParameterShares& shares) const;
+  // The same, without the share that `compute` hides.
   PassTimes Gathers(const ParameterShares& shares, const PassTimes& compute) const;
+  // Of exchanges among data ranks that take so long beside so much computation, what is hidden.
+  double HiddenAmongData(double time, double computed) const;
   // Once a step: gradients, parameters, update; of tied embeddings the sum of both ends.
+  LayerStepEnd StepEndOf(LayerKind kind, const ParameterShares& shares) const;
   double StepEnd(LayerKind kind, const ParameterShares& shares) const;
+  double hidden_at_step_end() const { return efficiency_.hidden_at_step_end; }
 
  private:
   double ProductPs(const MatrixProduct& product, bool may_use_eight_bits) const;

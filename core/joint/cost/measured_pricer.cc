@@ -34,6 +34,31 @@ LayerPrice Measured(LayerPrice priced, const LayerPrice& whole, const MeasuredLa
   return priced;
 }
 
+// The same case without the sharding of parameters.
+PriceQuery WithWholeParameters(PriceQuery query) {
+  if (query.sharding == Sharding::kParameters) query.sharding = Sharding::kGradients;
+  return query;
+}
+
+// What the sharding of parameters adds to a pass.
+PassExchanges AddedBy(const PassExchanges& sharded, const PassExchanges& whole) {
+  PassExchanges added;
+  for (const ExchangeGroup group : {ExchangeGroup::kData, ExchangeGroup::kExperts}) {
+    const auto at = static_cast<std::size_t>(group);
+    added[at] = {std::max<int64_t>(0, sharded[at].shown_ps - whole[at].shown_ps),
+                 std::max<int64_t>(0, sharded[at].hidden_ps - whole[at].hidden_ps)};
+  }
+  return added;
+}
+
+// The parts of a layer whose passes were measured.
+LayerParts MeasuredParts(LayerParts priced, const LayerParts& whole) {
+  priced.forward = AddedBy(priced.forward, whole.forward);
+  priced.backward = AddedBy(priced.backward, whole.backward);
+  priced.again = {};
+  return priced;
+}
+
 }  // namespace
 
 MeasuredPricer::MeasuredPricer(const LayerPricer& computed, const std::vector<MeasuredLayer>& rows,
@@ -62,9 +87,7 @@ MeasuredPricer::MeasuredPricer(const LayerPricer& computed, const std::vector<Me
 std::vector<LayerPrice> MeasuredPricer::Price(const PriceQuery& query) const {
   const std::vector<LayerPrice> computed = computed_.Price(query);
   if (computed.empty()) return {};
-  PriceQuery whole_query = query;
-  if (query.sharding == Sharding::kParameters) whole_query.sharding = Sharding::kGradients;
-  const std::vector<LayerPrice> whole = computed_.Price(whole_query);
+  const std::vector<LayerPrice> whole = computed_.Price(WithWholeParameters(query));
   std::vector<LayerPrice> prices;
   prices.reserve(own_kinds_.size());
   for (const Kind& kind : own_kinds_) {
@@ -73,6 +96,19 @@ std::vector<LayerPrice> MeasuredPricer::Price(const PriceQuery& query) const {
     prices.push_back(row == nullptr ? computed[at] : Measured(computed[at], whole[at], *row));
   }
   return prices;
+}
+
+std::vector<LayerParts> MeasuredPricer::Parts(const PriceQuery& query) const {
+  const std::vector<LayerParts> computed = computed_.Parts(query);
+  if (computed.empty()) return {};
+  const std::vector<LayerParts> whole = computed_.Parts(WithWholeParameters(query));
+  std::vector<LayerParts> parts;
+  parts.reserve(own_kinds_.size());
+  for (const Kind& kind : own_kinds_) {
+    const auto at = static_cast<std::size_t>(kind.computed);
+    parts.push_back(Find(kind, query) == nullptr ? computed[at] : MeasuredParts(computed[at], whole[at]));
+  }
+  return parts;
 }
 
 const MeasuredLayer* MeasuredPricer::Find(const Kind& kind, const PriceQuery& query) const {

@@ -26,6 +26,8 @@ class MeasuredPricer : public LayerPricer {
   const std::vector<int32_t>& kinds() const override { return kinds_; }
   const std::vector<std::string>& labels() const override { return computed_.labels(); }
   std::vector<LayerPrice> Price(const PriceQuery& query) const override;
+  // Exchanges inside passes that were measured are part of their computation.
+  std::vector<LayerParts> Parts(const PriceQuery& query) const override;
   double flops_per_sample() const override { return computed_.flops_per_sample(); }
   int64_t tokens_per_sample() const override { return computed_.tokens_per_sample(); }
   int32_t unnumbered_ends() const override { return computed_.unnumbered_ends(); }

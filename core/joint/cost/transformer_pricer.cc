@@ -1,6 +1,7 @@
 #include "core/joint/cost/transformer_pricer.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <optional>
 
 #include "absl/strings/str_cat.h"
@@ -61,6 +62,49 @@ LayerPrice PriceOf(const TransformerShape& shape, LayerKind kind, const PriceQue
   return price;
 }
 
+// No more than `time`, so that what is shown of a pass never exceeds it.
+int64_t RoundedDown(double time) {
+  return time < static_cast<double>(kMostPriced) ? static_cast<int64_t>(time) : kMostPriced;
+}
+
+void Put(ExchangeGroup group, double time, double hidden_share, PassExchanges& exchanges) {
+  const double hidden = hidden_share * time;
+  exchanges[static_cast<std::size_t>(group)] = {RoundedDown(time - hidden), RoundedDown(hidden)};
+}
+
+PassExchanges PassOf(const RankExchanges& times, double shown) {
+  PassExchanges exchanges;
+  Put(ExchangeGroup::kTensor, times.tensor, 1 - shown, exchanges);
+  Put(ExchangeGroup::kContext, times.context, 1 - shown, exchanges);
+  Put(ExchangeGroup::kExpert, times.expert, 1 - shown, exchanges);
+  return exchanges;
+}
+
+void PutShared(const SharedParts& times, double hidden_share, PassExchanges& exchanges) {
+  Put(ExchangeGroup::kData, times.ordinary, hidden_share, exchanges);
+  Put(ExchangeGroup::kExperts, times.experts, hidden_share, exchanges);
+}
+
+LayerParts PartsOf(const TransformerShape& shape, LayerKind kind, const PriceQuery& query, const LayerTime& time) {
+  const ParameterShares shares = SharesOf(shape, kind, query.degrees);
+  const PassTimes compute = time.Compute(kind);
+  const LayerExchanges exchanges = time.ExchangesOf(kind);
+  LayerParts parts;
+  parts.forward = parts.again = PassOf(exchanges.forward, exchanges.shown);
+  parts.backward = PassOf(exchanges.backward, exchanges.shown);
+  const auto put_shared = [&](const SharedParts& times, double computed, PassExchanges& pass) {
+    const double whole = times.sum();
+    PutShared(times, whole > 0 ? time.HiddenAmongData(whole, computed) / whole : 0, pass);
+  };
+  const auto [gather, scatter] = time.GathersOf(shares);
+  put_shared(gather, compute.forward, parts.forward);
+  put_shared({gather.ordinary + scatter.ordinary, gather.experts + scatter.experts}, compute.backward, parts.backward);
+  const LayerStepEnd end = time.StepEndOf(kind, shares);
+  PutShared(end.exchange, time.hidden_at_step_end(), parts.step_end);
+  parts.ends_ps = RoundedDown(end.ends);
+  return parts;
+}
+
 // Whether as many layers make sums that leave 62 bits.
 bool IsTooMuch(const LayerPrice& price, int64_t layers) {
   int64_t most = std::max({price.forward_ps, price.backward_ps, price.step_end_ps, price.recomputed_bytes,
@@ -87,11 +131,16 @@ TransformerPricer::TransformerPricer(const TransformerShape& shape, const Cluste
   labels_.emplace_back("head");
 }
 
+TrainingEfficiency TransformerPricer::EfficiencyOf(const DeviceClass& device) const {
+  TrainingEfficiency efficiency = TrainingEfficiencyOf(device);
+  if (options_.blocking_launches) efficiency.launch *= kLaunchesOfABlockingOne;
+  return efficiency;
+}
+
 std::vector<LayerPrice> TransformerPricer::Price(const PriceQuery& query) const {
   if (!Divides(shape_, query.degrees)) return {};
   const DeviceClass& device = cluster_.device_classes[query.device_class.index()];
-  TrainingEfficiency efficiency = TrainingEfficiencyOf(device);
-  if (options_.blocking_launches) efficiency.launch *= kLaunchesOfABlockingOne;
+  const TrainingEfficiency efficiency = EfficiencyOf(device);
   const Exchange exchange(query, inside_, between_, efficiency.network);
   const LayerTime time(shape_, device, efficiency, query, exchange, options_.sequence_parallel,
                        options_.gradient_bytes);
@@ -102,6 +151,18 @@ std::vector<LayerPrice> TransformerPricer::Price(const PriceQuery& query) const 
     if (IsTooMuch(prices.back(), static_cast<int64_t>(kinds_.size()))) return {};
   }
   return prices;
+}
+
+std::vector<LayerParts> TransformerPricer::Parts(const PriceQuery& query) const {
+  const DeviceClass& device = cluster_.device_classes[query.device_class.index()];
+  const TrainingEfficiency efficiency = EfficiencyOf(device);
+  const Exchange exchange(query, inside_, between_, efficiency.network);
+  const LayerTime time(shape_, device, efficiency, query, exchange, options_.sequence_parallel,
+                       options_.gradient_bytes);
+  std::vector<LayerParts> parts;
+  parts.reserve(kLayerKinds.size());
+  for (const LayerKind kind : kLayerKinds) parts.push_back(PartsOf(shape_, kind, query, time));
+  return parts;
 }
 
 double TransformerPricer::flops_per_sample() const {

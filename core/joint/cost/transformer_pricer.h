@@ -40,11 +40,14 @@ class TransformerPricer : public LayerPricer {
   const std::vector<std::string>& labels() const override { return labels_; }
   // Empty also where a class has no speed, or the model's sums leave 62 bits.
   std::vector<LayerPrice> Price(const PriceQuery& query) const override;
+  std::vector<LayerParts> Parts(const PriceQuery& query) const override;
   double flops_per_sample() const override;
   int64_t tokens_per_sample() const override { return shape_.sequence; }
   int32_t unnumbered_ends() const override { return 1; }
 
  private:
+  TrainingEfficiency EfficiencyOf(const DeviceClass& device) const;
+
   TransformerShape shape_;
   const Cluster& cluster_;
   TrainingLink inside_;

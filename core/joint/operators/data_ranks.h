@@ -3,6 +3,7 @@
 #define PLANWRIGHT_CORE_JOINT_OPERATORS_DATA_RANKS_H_
 
 #include "core/joint/cost/exchange.h"
+#include "core/joint/cost/layer_parts.h"
 #include "core/joint/cost/layer_price.h"
 #include "core/joint/cost/layer_pricer.h"
 #include "core/joint/cost/training_cluster.h"
@@ -30,6 +31,9 @@ class DataRanks {
   // Bytes of which each rank keeps its part from `from` on.
   double Kept(const HeldParameters& held, Sharding from) const;
 
+  // The exchanges of AddGathers and StepEnd, and nothing else of `parts`.
+  void PutParts(const HeldParameters& held, double forward, double backward, LayerParts& parts) const;
+
   // What sharding adds to the passes of every micro-batch.
   void AddGathers(const HeldParameters& held, double forward, double backward, LayerPrice& price) const;
 
@@ -39,6 +43,11 @@ class DataRanks {
  private:
   // One ring each.
   double Rings(const HeldParameters& held) const;
+  // Both rings so many times, of which computation hides so much.
+  void PutRings(const HeldParameters& held, double times, double hidden, PassExchanges& exchanges) const;
+  // Of each ring: at the end of a step.
+  double RingsAtStepEnd() const;
+  double HiddenAmongData(double time, double computed) const;
 
   Sharding sharding_;
   const TrainingEfficiency& efficiency_;

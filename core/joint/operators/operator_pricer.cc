@@ -245,6 +245,34 @@ std::vector<LayerPrice> OperatorPricer::Price(const PriceQuery& query) const {
   return prices;
 }
 
+LayerParts OperatorPricer::PartsOfLayer(std::size_t layer, const PriceQuery& query, const Chosen& chosen) const {
+  LayerSum sum;
+  for (const OperatorId op : layers_.operators[layer]) sum.Add(chosen.shares[op.index()]);
+  const DeviceClass& device = cluster_.device_classes[query.device_class.index()];
+  const TrainingEfficiency efficiency = TrainingEfficiencyOf(device);
+  const double shown = chosen.changes_ps[layer];
+  LayerParts parts;
+  DataRanks(query, efficiency, device, inside_, between_)
+      .PutParts(sum.parameters, sum.forward + shown, sum.backward + shown, parts);
+  const double hidden_share = efficiency.hidden_in_layers;
+  // Where all of it is hidden, how long it takes is not known.
+  const double hidden = hidden_share < 1 ? shown / (1 - hidden_share) * hidden_share : 0;
+  for (PassExchanges* pass : {&parts.forward, &parts.backward}) {
+    (*pass)[static_cast<std::size_t>(ExchangeGroup::kTensor)] = {static_cast<int64_t>(shown),
+                                                                 static_cast<int64_t>(hidden)};
+  }
+  return parts;
+}
+
+std::vector<LayerParts> OperatorPricer::Parts(const PriceQuery& query) const {
+  const std::optional<Chosen> chosen = Choose(query);
+  if (!chosen.has_value()) return {};
+  std::vector<LayerParts> parts;
+  parts.reserve(first_of_kind_.size());
+  for (const std::size_t layer : first_of_kind_) parts.push_back(PartsOfLayer(layer, query, *chosen));
+  return parts;
+}
+
 double OperatorPricer::flops_per_sample() const {
   double flops = 0;
   for (const Operator& op : graph_.operators) flops += op.forward_flops + op.backward_flops;

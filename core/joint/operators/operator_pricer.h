@@ -34,6 +34,8 @@ class OperatorPricer : public LayerPricer {
   const std::vector<std::string>& labels() const override { return layers_.labels; }
   // Empty also where a class cannot run an operator, variants lack the degrees, or sums leave 62 bits.
   std::vector<LayerPrice> Price(const PriceQuery& query) const override;
+  // Changes of layouts are exchanges of tensor ranks.
+  std::vector<LayerParts> Parts(const PriceQuery& query) const override;
   double flops_per_sample() const override;
   // As the request says; 0: unknown.
   int64_t tokens_per_sample() const override { return tokens_per_sample_; }
@@ -59,6 +61,7 @@ class OperatorPricer : public LayerPricer {
   std::optional<Chosen> Choose(const PriceQuery& query) const;
   // nullopt: sums leave 62 bits.
   std::optional<LayerPrice> PriceOfLayer(std::size_t layer, const PriceQuery& query, const Chosen& chosen) const;
+  LayerParts PartsOfLayer(std::size_t layer, const PriceQuery& query, const Chosen& chosen) const;
   double BytesOf(const std::vector<std::size_t>& tensors, const PriceQuery& query, const Chosen& chosen) const;
 
   const OperatorGraph& graph_;
