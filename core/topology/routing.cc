@@ -103,22 +103,66 @@ std::map<std::size_t, Route> Router::WidestLinksFrom(std::size_t source) const {
   return links;
 }
 
+namespace {
+
+// Links, latency, negated bandwidth.
+using ShortestLabel = std::tuple<int32_t, Picoseconds, double>;
+constexpr ShortestLabel kStart{0, Picoseconds(0), -kNoLimit};
+constexpr ShortestLabel kUnreached{std::numeric_limits<int32_t>::max(), kNever, 0.0};
+
+template <typename Neighbour>
+ShortestLabel ByLink(const ShortestLabel& label, const Neighbour& link) {
+  const auto& [links, latency, bandwidth] = label;
+  return {links + 1, Longer(latency, link.latency), std::max(bandwidth, -link.bandwidth_bytes_per_second)};
+}
+
+}  // namespace
+
 std::vector<Route> Router::ShortestRoutesFrom(std::size_t source) const {
-  // Links, latency, negated bandwidth.
-  using Label = std::tuple<int32_t, Picoseconds, double>;
-  const Label none{std::numeric_limits<int32_t>::max(), kNever, 0.0};
-  const std::vector<Label> labels =
-      LeastLabels(neighbours_, source, Label{0, Picoseconds(0), -kNoLimit}, none,
-                  [](const Label& label, const Neighbour& neighbour) {
-                    const auto& [links, latency, bandwidth] = label;
-                    return Label{links + 1, Longer(latency, neighbour.latency),
-                                 std::max(bandwidth, -neighbour.bandwidth_bytes_per_second)};
-                  });
+  const std::vector<ShortestLabel> labels = LeastLabels(neighbours_, source, kStart, kUnreached, ByLink<Neighbour>);
   std::vector<Route> routes(labels.size());
   for (std::size_t device = 0; device < labels.size(); ++device) {
     if (device != source) routes[device] = {-std::get<2>(labels[device]), std::get<1>(labels[device])};
   }
   return routes;
+}
+
+template <typename IsOnWay>
+std::vector<DeviceId> Router::WayBack(std::size_t source, std::size_t destination, const IsOnWay& is_on_way) const {
+  std::vector<DeviceId> way = {DeviceId(destination)};
+  for (std::size_t device = destination; device != source; way.emplace_back(device)) {
+    std::size_t before = neighbours_.size();
+    for (const Neighbour& neighbour : neighbours_[device]) {
+      if (neighbour.device < before && is_on_way(neighbour, device)) before = neighbour.device;
+    }
+    device = before;
+  }
+  std::reverse(way.begin(), way.end());
+  return way;
+}
+
+std::vector<DeviceId> Router::WayBetween(DeviceId source, DeviceId destination) const {
+  const std::size_t from = source.index();
+  const std::size_t to = destination.index();
+  if (WidestLinksFrom(from).contains(to)) return {source, destination};
+  if (routing_ == LinksInterconnect::Routing::kShortestPath) {
+    const std::vector<ShortestLabel> labels = LeastLabels(neighbours_, from, kStart, kUnreached, ByLink<Neighbour>);
+    return WayBack(from, to, [&](const Neighbour& before, std::size_t device) {
+      return ByLink(labels[before.device], before) == labels[device];
+    });
+  }
+  // Latency, links: the latter so that links without latency lead on, too.
+  using Label = std::pair<Picoseconds, int32_t>;
+  const double widest = WidestFrom(from)[to];
+  const Label none{kNever, std::numeric_limits<int32_t>::max()};
+  const auto by_link = [&](const Label& label, const Neighbour& link) {
+    if (link.bandwidth_bytes_per_second < widest || label == none) return none;
+    return Label{Longer(label.first, link.latency), label.second + 1};
+  };
+  const std::vector<Label> labels = LeastLabels(neighbours_, from, Label{}, none, by_link);
+  return WayBack(from, to, [&](const Neighbour& before, std::size_t device) {
+    return labels[device] != none && by_link(labels[before.device], before) == labels[device];
+  });
 }
 
 }  // namespace planwright

@@ -34,6 +34,10 @@ class Router {
   // Complexity O(links log devices), WIDEST_PATH times the different bandwidths.
   std::vector<Route> RoutesFrom(DeviceId source) const;
 
+  // The devices of the way, both ends with it; of equal ways the one whose devices have the lowest numbers, from the
+  // end on. Complexity O(links log devices).
+  std::vector<DeviceId> WayBetween(DeviceId source, DeviceId destination) const;
+
  private:
   struct Neighbour {
     std::size_t device = 0;
@@ -47,6 +51,9 @@ class Router {
   // Of each pair that `source` has a link with, by the other device.
   std::map<std::size_t, Route> WidestLinksFrom(std::size_t source) const;
   std::vector<Route> ShortestRoutesFrom(std::size_t source) const;
+  // From the end on, over neighbours of which `is_on_way(neighbour, device)` says that they come before `device`.
+  template <typename IsOnWay>
+  std::vector<DeviceId> WayBack(std::size_t source, std::size_t destination, const IsOnWay& is_on_way) const;
 
   LinksInterconnect::Routing routing_;
   // By device.

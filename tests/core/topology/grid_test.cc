@@ -30,6 +30,31 @@ TEST(GridTest, TorusGoesAroundWhereThatIsShorter) {
   EXPECT_EQ(HopsBetween(torus, DeviceId(0), DeviceId(8)), 1);
 }
 
+TEST(GridTest, WaysGoDimensionAfterDimension) {
+  const GridInterconnect mesh = Grid({4, 3}, /*wrap_around=*/false);
+  EXPECT_EQ(WayBetween(mesh, DeviceId(1), DeviceId(7)),
+            (std::vector<DeviceId>{DeviceId(1), DeviceId(2), DeviceId(3), DeviceId(7)}));
+  const GridInterconnect torus = Grid({4, 3}, /*wrap_around=*/true);
+  EXPECT_EQ(WayBetween(torus, DeviceId(8), DeviceId(3)),
+            (std::vector<DeviceId>{DeviceId(8), DeviceId(11), DeviceId(3)}));
+  EXPECT_EQ(WayBetween(torus, DeviceId(0), DeviceId(2)),
+            (std::vector<DeviceId>{DeviceId(0), DeviceId(1), DeviceId(2)}));
+}
+
+TEST(GridTest, WaysAreAsLongAsTheDistance) {
+  for (const bool wraps : {false, true}) {
+    const GridInterconnect grid = Grid({3, 4, 2}, wraps);
+    for (std::size_t a = 0; a < 24; ++a) {
+      for (std::size_t b = 0; b < 24; ++b) {
+        const std::vector<DeviceId> way = WayBetween(grid, DeviceId(a), DeviceId(b));
+        EXPECT_EQ(static_cast<int32_t>(way.size()), HopsBetween(grid, DeviceId(a), DeviceId(b)) + 1);
+        EXPECT_EQ(way.back(), DeviceId(b));
+        for (std::size_t i = 1; i < way.size(); ++i) EXPECT_EQ(HopsBetween(grid, way[i - 1], way[i]), 1);
+      }
+    }
+  }
+}
+
 // Hops are the distances of a breadth-first search over the links of neighbours.
 class GridDistanceTest : public ::testing::TestWithParam<GridInterconnect> {
  protected:

@@ -2,7 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "core/base/random.h"
 #include "tests/support/way_search.h"
@@ -40,6 +43,57 @@ TEST(RoutingTest, AmongWidestPathsTheQuickestCounts) {
   const std::vector<Route> routes = Router(links, 4).RoutesFrom(DeviceId(0));
   EXPECT_EQ(routes[1], (Route{9, Picoseconds(7)}));
   EXPECT_EQ(routes[3], (Route{4, Picoseconds(3)}));
+}
+
+TEST(RoutingTest, WaysGoOverTheLinksOfTheRoute) {
+  const auto ids = [](const std::vector<DeviceId>& way) {
+    std::vector<std::size_t> numbers;
+    for (const DeviceId device : way) numbers.push_back(device.index());
+    return numbers;
+  };
+  const Router widest(Kite(Routing::kWidestPath), 4);
+  EXPECT_EQ(ids(widest.WayBetween(DeviceId(0), DeviceId(2))), (std::vector<std::size_t>{0, 2}));
+  EXPECT_EQ(ids(widest.WayBetween(DeviceId(0), DeviceId(3))), (std::vector<std::size_t>{0, 1, 2, 3}));
+  const Router shortest(Kite(Routing::kShortestPath), 4);
+  EXPECT_EQ(ids(shortest.WayBetween(DeviceId(0), DeviceId(3))), (std::vector<std::size_t>{0, 2, 3}));
+}
+
+// The links of a way are as fast, and as slow together, as the route says.
+TEST(RoutingTest, WaysAddUpToTheirRoutes) {
+  RandomStream random(5);
+  for (int number = 0; number < 200; ++number) {
+    LinksInterconnect links;
+    links.routing = number % 2 == 0 ? Routing::kWidestPath : Routing::kShortestPath;
+    for (std::size_t device = 1; device < 9; ++device) {
+      for (const std::size_t other : {random.Below(device), random.Below(device)}) {
+        links.links.push_back(
+            Link(device, other, static_cast<double>(1 + random.Below(4)), static_cast<int64_t>(random.Below(3))));
+      }
+    }
+    const Router router(links, 9);
+    for (std::size_t a = 0; a < 9; ++a) {
+      const std::vector<Route> routes = router.RoutesFrom(DeviceId(a));
+      for (std::size_t b = 0; b < 9; ++b) {
+        if (a == b) continue;
+        const std::vector<DeviceId> way = router.WayBetween(DeviceId(a), DeviceId(b));
+        ASSERT_EQ(way.front(), DeviceId(a));
+        ASSERT_EQ(way.back(), DeviceId(b));
+        // Of parallel links, those that make the route.
+        double least = 1e9;
+        for (std::size_t i = 1; i < way.size(); ++i) {
+          double best = 0;
+          for (const auto& link : links.links) {
+            const bool joins = (link.device_a == way[i - 1] && link.device_b == way[i]) ||
+                               (link.device_b == way[i - 1] && link.device_a == way[i]);
+            if (joins) best = std::max(best, link.bandwidth_bytes_per_second);
+          }
+          ASSERT_GT(best, 0);
+          least = std::min(least, best);
+        }
+        EXPECT_GE(least, routes[b].bandwidth_bytes_per_second) << number << " " << a << " " << b;
+      }
+    }
+  }
 }
 
 TEST(RoutingTest, ParallelLinksCompete) {
