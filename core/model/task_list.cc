@@ -13,8 +13,9 @@ namespace planwright {
 namespace {
 
 // In the order of TaskKind.
-constexpr std::array<std::string_view, 10> kOperations = {"F",      "B",      "I",      "W",      "R",
-                                                          "SEND_F", "RECV_F", "SEND_B", "RECV_B", "REDUCE_GRAD"};
+constexpr std::array<std::string_view, kNumTaskKinds> kOperations = {
+    "F",      "B",           "I",      "W",       "R",      "SEND_F", "RECV_F", "SEND_B",
+    "RECV_B", "REDUCE_GRAD", "TENSOR", "CONTEXT", "EXPERT", "DATA",   "UPDATE"};
 // The first of them are passes.
 constexpr std::size_t kPasses = 5;
 
@@ -30,7 +31,8 @@ std::optional<int32_t> ParseNumber(std::string_view digits) {
 
 std::string TaskName(const Task& task) {
   const std::string name = absl::StrCat(task.stage, ToAbsl(kOperations.at(static_cast<std::size_t>(task.kind))));
-  return task.kind == TaskKind::kAllReduce ? name : absl::StrCat(name, task.micro_batch);
+  const bool is_once_a_step = task.kind == TaskKind::kAllReduce || task.kind == TaskKind::kUpdate;
+  return is_once_a_step ? name : absl::StrCat(name, task.micro_batch);
 }
 
 std::string LinkName(std::string_view from, std::string_view to, bool full_duplex) {

@@ -3,6 +3,7 @@
 #ifndef PLANWRIGHT_CORE_MODEL_TASK_LIST_H_
 #define PLANWRIGHT_CORE_MODEL_TASK_LIST_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -14,7 +15,9 @@
 namespace planwright {
 
 // kBackward is the whole backward pass; where its two parts are tasks of their own (zero bubble), kBackwardInput makes
-// the gradient of the input, which other stages wait for, and kBackwardWeight that of the weights.
+// the gradient of the input, which other stages wait for, and kBackwardWeight that of the weights. Exchanges inside
+// layers are those of the tensor, context and expert ranks of a stage, and of its data ranks, which gather sharded
+// parameters and scatter gradients; kUpdate is the optimizer's.
 enum class TaskKind {
   kForward,
   kBackward,
@@ -25,8 +28,14 @@ enum class TaskKind {
   kReceiveForward,
   kSendBackward,
   kReceiveBackward,
-  kAllReduce
+  kAllReduce,
+  kTensorExchange,
+  kContextExchange,
+  kExpertExchange,
+  kDataExchange,
+  kUpdate
 };
+inline constexpr std::size_t kNumTaskKinds = 15;
 
 struct Task {
   TaskKind kind = TaskKind::kForward;
@@ -40,6 +49,17 @@ struct Task {
   // Change of the memory of the resource when the task starts and when it ends.
   int64_t memory_at_start_bytes = 0;
   int64_t memory_at_end_bytes = 0;
+  // Position in TaskList::link_uses; kNoLinks: it uses none beside its resource.
+  static constexpr int32_t kNoLinks = -1;
+  int32_t link_uses = kNoLinks;
+};
+
+// What a task takes of a link while nothing slows it.
+struct LinkUse {
+  // Position in TaskList::resources.
+  int32_t link = 0;
+  // Of what the link carries; above 1 a task gets in its own way.
+  double share = 0;
 };
 
 struct TaskResource {
@@ -63,6 +83,8 @@ struct TaskList {
   // One for each resource: its tasks in the order in which it runs them, or empty: first come, first served. An order
   // may leave out tasks that take no time: they run as soon as they can.
   std::vector<std::vector<int32_t>> order;
+  // Empty: every task uses its resource alone.
+  std::vector<std::vector<LinkUse>> link_uses;
 };
 
 // A pass of a stage for one micro-batch, as orders name it.
@@ -76,7 +98,7 @@ struct PassTask {
 };
 
 // Stage, operation, micro-batch: "2F0", "0SEND_F3", "1REDUCE_GRAD"; the notation of torch.distributed.pipelining's
-// schedules, with R for a recomputation.
+// schedules, with R for a recomputation, and TENSOR, CONTEXT, EXPERT, DATA and UPDATE for what it has no names for.
 std::string TaskName(const Task& task);
 
 // "a - b", or "a -> b" where the two directions are links of their own.

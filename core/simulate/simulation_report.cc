@@ -1,6 +1,7 @@
 #include "core/simulate/simulation_report.h"
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 
 #include "core/base/index.h"
@@ -15,18 +16,33 @@ class Follower {
     report_.peak_memory_bytes = initial_memory_bytes;
   }
 
+  // On its own resource.
   void Follow(const Task& task, Picoseconds start, Picoseconds end) {
+    Occupy(task, start, end);
+    Change(task.memory_at_start_bytes, start);
+    Change(task.memory_at_end_bytes, end);
+  }
+
+  void Occupy(const Task& task, Picoseconds start, Picoseconds end) {
     ++report_.tasks;
     // Transfers that share a link overlap.
     if (end > covered_until_) {
       report_.busy += end - std::max(start, covered_until_);
       covered_until_ = end;
     }
-    Change(task.memory_at_start_bytes, start);
-    Change(task.memory_at_end_bytes, end);
+    KindTime& time = times_.at(static_cast<std::size_t>(task.kind));
+    time.busy += end - start;
+    time.added += end - start - task.duration;
   }
 
-  const ResourceReport& report() const { return report_; }
+  ResourceReport Finish() const {
+    ResourceReport report = report_;
+    for (std::size_t kind = 0; kind < kNumTaskKinds; ++kind) {
+      if (times_.at(kind).busy == Picoseconds(0)) continue;
+      report.kinds.push_back({static_cast<TaskKind>(kind), times_.at(kind).busy, times_.at(kind).added});
+    }
+    return report;
+  }
 
  private:
   void Change(int64_t bytes, Picoseconds when) {
@@ -37,6 +53,8 @@ class Follower {
   }
 
   ResourceReport report_;
+  // By TaskKind.
+  std::array<KindTime, kNumTaskKinds> times_;
   Picoseconds covered_until_{0};
   int64_t memory_bytes_;
 };
@@ -61,11 +79,17 @@ SimulationReport ReportOn(const TaskList& list, const Timeline& timeline) {
   SimulationReport report;
   for (const int32_t task : timeline.sequence) {
     const Picoseconds end = timeline.ends[Index(task)];
-    followers[Index(list.tasks[Index(task)].resource)].Follow(list.tasks[Index(task)], timeline.starts[Index(task)],
-                                                              end);
+    const Task& what = list.tasks[Index(task)];
+    const Picoseconds start = timeline.starts[Index(task)];
+    followers[Index(what.resource)].Follow(what, start, end);
+    if (what.link_uses != Task::kNoLinks) {
+      for (const LinkUse& use : list.link_uses[Index(what.link_uses)]) {
+        if (use.link != what.resource) followers[Index(use.link)].Occupy(what, start, end);
+      }
+    }
     report.step_time = std::max(report.step_time, end);
   }
-  for (const Follower& follower : followers) report.resources.push_back(follower.report());
+  for (const Follower& follower : followers) report.resources.push_back(follower.Finish());
   report.bubble_fraction = BubbleFraction(list, report);
   return report;
 }

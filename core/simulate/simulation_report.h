@@ -11,6 +11,14 @@
 
 namespace planwright {
 
+// What a resource spends on tasks of one kind.
+struct KindTime {
+  TaskKind kind = TaskKind::kForward;
+  // Sum of their times, and what contention added to it.
+  Picoseconds busy{0};
+  Picoseconds added{0};
+};
+
 struct ResourceReport {
   int64_t tasks = 0;
   // Time in which it runs something.
@@ -18,6 +26,8 @@ struct ResourceReport {
   // Of a device: the most memory that it holds, and when it does so first.
   int64_t peak_memory_bytes = 0;
   Picoseconds peak_memory_at{0};
+  // In the order of TaskKind, those with time alone.
+  std::vector<KindTime> kinds;
 };
 
 struct SimulationReport {
@@ -29,7 +39,7 @@ struct SimulationReport {
   double bubble_fraction = 0;
 };
 
-// REQUIRES: `timeline` is one of the list. O(tasks).
+// Tasks count for their resource and for all links that they use. REQUIRES: `timeline` is one of the list. O(tasks).
 SimulationReport ReportOn(const TaskList& list, const Timeline& timeline);
 
 // busy / step_time; 0 for a step that takes no time.
