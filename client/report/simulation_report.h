@@ -15,8 +15,8 @@ struct Simulation {
   v1::TimelineChunk timeline;
 };
 
-// Step time and throughput, the timeline, devices, links and warnings; no line is longer than 120 characters unless
-// names are. `title` says what was simulated.
+// Step time and throughput, the timeline, with collectives on links what the step is spent on, devices, links and
+// warnings; no line is longer than 120 characters unless names are. `title` says what was simulated.
 std::string SimulationReport(const Simulation& simulation, const std::string& title);
 
 // Step time cut into 96 columns; of each device, what it does for most of each column: a digit is the forward pass of

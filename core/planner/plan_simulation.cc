@@ -22,6 +22,7 @@
 #include "core/schedule/pattern_unroll.h"
 #include "core/schedule/task_list_builder.h"
 #include "core/simulate/deadlock.h"
+#include "core/simulate/flow_simulator.h"
 
 namespace planwright {
 namespace {
@@ -104,6 +105,10 @@ absl::StatusOr<SimulationSettings> Resolve(const PlanningProblem& problem, const
     settings.micro_batches = MicroBatchesOfStep(problem, plan).value_or(kMicroBatchesPerStage * stages);
   }
   settings.recomputation = RecomputationOf(problem, settings);
+  settings.contention = settings.contention.value_or(Contention::kExclusive);
+  if (settings.collectives != Collectives::kInPasses) {
+    return ViolationAt("collectives", "must be IN_PASSES: only plans of the joint search have collectives in layers");
+  }
   if (*settings.micro_batches < 1) {
     return ViolationAt("micro_batches", absl::StrCat("must be >= 1, is ", *settings.micro_batches));
   }
@@ -185,7 +190,7 @@ absl::StatusOr<TaskList> ListOf(const PlanRequest& request, const CostTable& cos
   ScheduleSettings schedule{.kind = *settings.schedule,
                             .micro_batches = *settings.micro_batches,
                             .recompute = settings.recomputation == MemoryModel::Recomputation::kFull,
-                            .alternates_links = settings.contention == Contention::kExclusive,
+                            .alternates_links = *settings.contention == Contention::kExclusive,
                             .order = {}};
   ASSIGN_OR_RETURN(schedule.order, OrdersOfRequest(request.cluster, work, settings));
   return BuildTaskList(work, schedule);
@@ -265,7 +270,7 @@ absl::StatusOr<PlanSimulation> Run(const PlanRequest& request, const Plan& plan,
   ASSIGN_OR_RETURN(simulation.list, ListOf(request, costs, plan, simulation.settings));
   RETURN_IF_ERROR(CheckRuns(simulation.list, simulation.settings));
   RETURN_IF_ERROR(CheckNotInterrupted(limits));
-  simulation.timeline = DynamicSimulator(simulation.list, simulation.settings.contention).Run();
+  simulation.timeline = DynamicSimulator(simulation.list, *simulation.settings.contention).Run();
   simulation.report = ReportOn(simulation.list, simulation.timeline);
   if (IsAsynchronous(*simulation.settings.schedule)) {
     simulation.period = SteadyPeriod(simulation.list, simulation.timeline, *simulation.settings.micro_batches);
@@ -290,6 +295,10 @@ absl::Status CheckJointSettings(const JointPlan& joint, const SimulationSettings
     violations.Add("recomputation", "must be unset: the plan says for each layer what is computed again");
   }
   if (!asked.order.empty()) violations.Add("order", "must be empty: the plan has its order");
+  const bool on_links = asked.collectives == Collectives::kOnLinks;
+  if (on_links && asked.contention.value_or(Contention::kFairShare) != Contention::kFairShare) {
+    violations.Add("contention", "must be unset or FAIR_SHARE: collectives on links share them");
+  }
   return violations.ToStatus();
 }
 
@@ -305,8 +314,19 @@ SimulationSettings JointSettingsOf(const JointPlan& joint, const SimulationSetti
     }
   }
   resolved.recomputation = recomputes ? MemoryModel::Recomputation::kFull : MemoryModel::Recomputation::kNone;
-  resolved.contention = asked.contention;
+  resolved.collectives = asked.collectives;
+  const bool on_links = asked.collectives == Collectives::kOnLinks;
+  resolved.contention = asked.contention.value_or(on_links ? Contention::kFairShare : Contention::kExclusive);
   return resolved;
+}
+
+// Measurements of passes do not say what of them are exchanges.
+void AddMeasuredWarning(const JointPlan& joint, PlanSimulation& simulation) {
+  int64_t measured = 0;
+  for (const JointStage& stage : joint.stages) measured += stage.measured_layers;
+  if (measured == 0) return;
+  simulation.warnings.push_back(absl::StrCat("the times of ", measured, measured == 1 ? " layer" : " layers",
+                                             " were measured: collectives inside its passes count as computation"));
 }
 
 absl::StatusOr<PlanSimulation> SimulateJointPlacement(const PlanRequest& request, const ModelLimits& model_limits,
@@ -319,18 +339,30 @@ absl::StatusOr<PlanSimulation> SimulateJointPlacement(const PlanRequest& request
   simulation.settings = JointSettingsOf(*plan.joint, settings);
   RETURN_IF_ERROR(CheckJointSettings(*plan.joint, simulation.settings, settings));
   const ResolvedProblem problem = ResolveProblem(request.graph, request.problem);
-  ASSIGN_OR_RETURN(simulation.list, JointStepTasks({request.graph, request.cluster, problem}, plan));
+  const bool on_links = settings.collectives == Collectives::kOnLinks;
+  ASSIGN_OR_RETURN(JointStep step, JointStepTasks({request.graph, request.cluster, problem}, plan, on_links));
+  simulation.list = std::move(step.list);
+  simulation.layers_per_task = step.layers_per_task;
   RETURN_IF_ERROR(CheckNotInterrupted(limits));
-  simulation.timeline = DynamicSimulator(simulation.list, simulation.settings.contention).Run();
+  if (on_links) {
+    simulation.step_without_contention = plan.joint->simulated_step;
+    simulation.timeline = SimulateFlows(simulation.list);
+  } else {
+    simulation.timeline = DynamicSimulator(simulation.list, *simulation.settings.contention).Run();
+  }
   simulation.report = ReportOn(simulation.list, simulation.timeline);
   // Where replicas take turns each is a resource, elsewhere each stage.
-  const std::size_t resources = simulation.list.resources.size();
+  const auto is_device = [](const TaskResource& any) { return any.kind == TaskResource::Kind::kDevice; };
+  const std::vector<TaskResource>& all = simulation.list.resources;
+  const auto resources = static_cast<std::size_t>(std::count_if(all.begin(), all.end(), is_device));
   for (std::size_t s = 0; s < plan.stages.size(); ++s) {
     const auto ranks = static_cast<std::size_t>(plan.joint->stages[s].degrees.data);
     const auto limit = UsableMemoryBytes(request.cluster, plan.stages[s].replicas.front().device);
     simulation.memory_limits.insert(simulation.memory_limits.end(), resources == plan.stages.size() ? 1 : ranks, limit);
   }
+  simulation.memory_limits.resize(all.size());
   AddMemoryWarnings(simulation);
+  if (on_links) AddMeasuredWarning(*plan.joint, simulation);
   return simulation;
 }
 

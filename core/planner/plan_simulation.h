@@ -31,7 +31,10 @@ struct SimulationSettings {
   // Where that is unset too: 4 for each stage.
   std::optional<int32_t> micro_batches;
   std::optional<MemoryModel::Recomputation> recomputation;
-  Contention contention = Contention::kExclusive;
+  // nullopt: kExclusive; with collectives on links kFairShare, which alone they know.
+  std::optional<Contention> contention;
+  // kOnLinks: of a problem with joint settings, where replicas do not take turns.
+  Collectives collectives = Collectives::kInPasses;
   // Empty: the order of the schedule.
   std::vector<DeviceOrder> order;
 };
@@ -47,11 +50,15 @@ struct PlanSimulation {
   std::vector<std::optional<int64_t>> memory_limits;
   // SteadyPeriod of schedules that never flush; 0 for others.
   Picoseconds period{0};
+  // With collectives on links: the step where each has its links for itself, and how many layers are a task.
+  std::optional<Picoseconds> step_without_contention;
+  int64_t layers_per_task = 0;
   std::vector<std::string> warnings;
 };
 
 // Of a problem with joint settings: the step that the plan states, a resource for each stage, whose ranks do the same;
-// the settings must be unset or say what the plan says.
+// the settings must be unset or say what the plan says. With collectives on links a step is no shorter than that, and
+// as long where nothing that shares a link comes at the same time.
 // Constraints of the problem that do not keep the placement from running (memory, pins, the selection of devices, ...)
 // are not judged; what exceeds the memory is a warning. Looks at deadline and stop request between its steps.
 // Errors: as EvaluatePlacement; INVALID_ARGUMENT with violations of the fields of a SimulatePlanRequest also where the

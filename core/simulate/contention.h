@@ -7,6 +7,9 @@ namespace planwright {
 // or all at once, each at an equal share of the bandwidth.
 enum class Contention { kExclusive, kFairShare };
 
+// Exchanges inside the layers of a plan of the joint search: parts of the passes, or tasks on the links that they use.
+enum class Collectives { kInPasses, kOnLinks };
+
 }  // namespace planwright
 
 #endif  // PLANWRIGHT_CORE_SIMULATE_CONTENTION_H_

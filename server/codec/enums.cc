@@ -184,6 +184,12 @@ constexpr EnumTable<v1::SimulatePlanRequest::Contention, Contention, 3> kContent
     {v1::SimulatePlanRequest::CONTENTION_FAIR_SHARE, Contention::kFairShare},
 }};
 
+constexpr EnumTable<v1::SimulatePlanRequest::Collectives, Collectives, 3> kCollectivesTable = {{
+    {v1::SimulatePlanRequest::COLLECTIVES_UNSPECIFIED, Collectives::kInPasses},
+    {v1::SimulatePlanRequest::COLLECTIVES_IN_PASSES, Collectives::kInPasses},
+    {v1::SimulatePlanRequest::COLLECTIVES_ON_LINKS, Collectives::kOnLinks},
+}};
+
 }  // namespace
 
 std::optional<Pass> ToCore(v1::Pass wire) { return FindCore(kPassTable, wire); }
@@ -262,6 +268,11 @@ v1::Algorithm ToWire(Algorithm core) {
 
 std::optional<Contention> ToCore(v1::SimulatePlanRequest::Contention wire) { return FindCore(kContentionTable, wire); }
 v1::SimulatePlanRequest::Contention ToWire(Contention core) { return FindWire(kContentionTable, core); }
+
+std::optional<Collectives> ToCore(v1::SimulatePlanRequest::Collectives wire) {
+  return FindCore(kCollectivesTable, wire);
+}
+v1::SimulatePlanRequest::Collectives ToWire(Collectives core) { return FindWire(kCollectivesTable, core); }
 
 v1::StopReason ToWire(StopReason core) { return FindWire(kStopReasonTable, core); }
 

@@ -82,6 +82,9 @@ v1::Algorithm ToWire(Algorithm core);
 std::optional<Contention> ToCore(v1::SimulatePlanRequest::Contention wire);
 v1::SimulatePlanRequest::Contention ToWire(Contention core);
 
+std::optional<Collectives> ToCore(v1::SimulatePlanRequest::Collectives wire);
+v1::SimulatePlanRequest::Collectives ToWire(Collectives core);
+
 v1::StopReason ToWire(StopReason core);
 v1::Bound::Scope ToWire(BoundScope core);
 

@@ -16,8 +16,10 @@ namespace planwright::server {
 namespace {
 
 // In the order of TaskKind.
-constexpr std::array kOperations = {"forward", "backward", "backward_input", "backward_weight", "recompute",
-                                    "send",    "receive",  "send",           "receive",         "allreduce"};
+constexpr std::array<const char*, kNumTaskKinds> kOperations = {
+    "forward",         "backward",      "backward_input", "backward_weight", "recompute",       "send",
+    "receive",         "send",          "receive",        "allreduce",       "tensor_exchange", "context_exchange",
+    "expert_exchange", "data_exchange", "update"};
 
 std::vector<PassTask> DecodePasses(const v1::SimulatePlanRequest::DeviceOrder& wire, const FieldPath& path,
                                    Violations& violations) {
@@ -36,6 +38,20 @@ std::vector<PassTask> DecodePasses(const v1::SimulatePlanRequest::DeviceOrder& w
   return passes;
 }
 
+// Sends of both passes are one operation, as are receives.
+void AddOperationTimes(const ResourceReport& report, v1::SimulationSummary::Resource& wire) {
+  for (const KindTime& time : report.kinds) {
+    const char* operation = kOperations.at(static_cast<std::size_t>(time.kind));
+    auto& times = *wire.mutable_operation_times();
+    auto found =
+        std::find_if(times.begin(), times.end(), [&](const auto& any) { return any.operation() == operation; });
+    auto& entry = found == times.end() ? *times.Add() : *found;
+    entry.set_operation(operation);
+    entry.set_busy_ms(entry.busy_ms() + ToMilliseconds(time.busy));
+    entry.set_added_by_contention_ms(entry.added_by_contention_ms() + ToMilliseconds(time.added));
+  }
+}
+
 void EncodeResource(const PlanSimulation& simulation, std::size_t index, v1::SimulationSummary::Resource& wire) {
   using Wire = v1::SimulationSummary::Resource;
   const TaskResource& resource = simulation.list.resources[index];
@@ -46,6 +62,7 @@ void EncodeResource(const PlanSimulation& simulation, std::size_t index, v1::Sim
   wire.set_tasks(report.tasks);
   wire.set_busy_ms(ToMilliseconds(report.busy));
   wire.set_utilization(Utilization(report, simulation.report.step_time));
+  AddOperationTimes(report, wire);
   if (!is_device) return;
   wire.set_initial_memory_bytes(resource.initial_memory_bytes);
   wire.set_peak_memory_bytes(report.peak_memory_bytes);
@@ -61,7 +78,10 @@ SimulationSettings DecodeSimulationSettings(const v1::SimulatePlanRequest& reque
   settings.schedule = DecodeOptionalEnum(request.schedule(), FieldPath("schedule"), violations);
   settings.micro_batches = PLANWRIGHT_OPTIONAL_FIELD(request, micro_batches);
   settings.recomputation = DecodeOptionalEnum(request.recomputation(), FieldPath("recomputation"), violations);
-  settings.contention = DecodeEnum(request.contention(), FieldPath("contention"), violations);
+  if (request.contention() != v1::SimulatePlanRequest::CONTENTION_UNSPECIFIED) {
+    settings.contention = DecodeEnum(request.contention(), FieldPath("contention"), violations);
+  }
+  settings.collectives = DecodeEnum(request.collectives(), FieldPath("collectives"), violations);
   if (!v1::SimulatePlanRequest::View_IsValid(request.view())) {
     violations.Add("view", absl::StrCat("must be a value of planwright.v1.SimulatePlanRequest.View, is ",
                                         static_cast<int>(request.view())));
@@ -82,9 +102,14 @@ v1::SimulationSummary EncodeSummary(const PlanSimulation& simulation, int64_t sa
   wire.set_schedule(ToWire(*simulation.settings.schedule));
   wire.set_micro_batches(*simulation.settings.micro_batches);
   wire.set_recomputation(ToWire(*simulation.settings.recomputation));
-  wire.set_contention(ToWire(simulation.settings.contention));
+  wire.set_contention(ToWire(*simulation.settings.contention));
+  wire.set_collectives(ToWire(simulation.settings.collectives));
+  wire.set_layers_per_task(simulation.layers_per_task);
   wire.set_step_time_ms(ToMilliseconds(report.step_time));
   wire.set_period_ms(ToMilliseconds(simulation.period));
+  if (simulation.step_without_contention.has_value()) {
+    wire.set_step_time_without_contention_ms(ToMilliseconds(*simulation.step_without_contention));
+  }
   if (report.step_time > Picoseconds(0)) {
     wire.set_micro_batches_per_second(1000 * *simulation.settings.micro_batches / wire.step_time_ms());
   }
@@ -110,6 +135,8 @@ void EncodeTask(const PlanSimulation& simulation, int32_t task, v1::SimulatedTas
   wire.set_end_ms(ToMilliseconds(simulation.timeline.ends[Index(task)]));
   wire.set_memory_at_start_bytes(described.memory_at_start_bytes);
   wire.set_memory_at_end_bytes(described.memory_at_end_bytes);
+  if (described.link_uses == Task::kNoLinks) return;
+  for (const LinkUse& use : simulation.list.link_uses[Index(described.link_uses)]) wire.add_links(use.link);
 }
 
 }  // namespace planwright::server

@@ -39,8 +39,10 @@ int64_t SimulationMessages::bytes() const {
   constexpr std::size_t kBytesPerTask = sizeof(Task) + 2 * sizeof(Picoseconds) + 4 * sizeof(int32_t);
   constexpr std::size_t kBytesPerPrecedence = sizeof(Precedence) + sizeof(int32_t);
   constexpr std::size_t kBytesPerResource = 256;
+  std::size_t uses = 0;
+  for (const std::vector<LinkUse>& of_task : list.link_uses) uses += of_task.size();
   return static_cast<int64_t>(list.tasks.size() * kBytesPerTask + list.precedences.size() * kBytesPerPrecedence +
-                              list.resources.size() * kBytesPerResource + kMaxMessageBytes);
+                              list.resources.size() * kBytesPerResource + uses * sizeof(LinkUse) + kMaxMessageBytes);
 }
 
 std::optional<v1::SimulatePlanResponse> SimulationMessages::Next() {

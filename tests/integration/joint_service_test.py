@@ -124,6 +124,15 @@ class JointServiceTest(unittest.TestCase):
             tasks = [task for answer in answers[1:] for task in answer.timeline.tasks]
             self.assertEqual(len(tasks), summary.tasks)
             self.assertEqual(max(task.end_ms for task in tasks), summary.step_time_ms)
+            wire = planning_service_pb2.SimulatePlanRequest
+            answers = list(self.stub.SimulatePlan(
+                wire(view=wire.VIEW_FULL, collectives=wire.COLLECTIVES_ON_LINKS, **sources), timeout=60))
+            summary = answers[0].summary
+            self.assertEqual(summary.step_time_without_contention_ms, plan.joint.simulated_step_ms)
+            self.assertGreaterEqual(summary.step_time_ms, plan.joint.simulated_step_ms)
+            tasks = [task for answer in answers[1:] for task in answer.timeline.tasks]
+            self.assertEqual(len(tasks), summary.tasks)
+            self.assertIn("update", {task.operation for task in tasks})
 
     def test_wrong_plans_are_judged_with_the_paths_of_what_is_wrong(self):
         plan = self.plan(problem_of(64))

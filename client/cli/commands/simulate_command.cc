@@ -56,6 +56,10 @@ class SimulateCommand final : public Command {
            MessageFlag("recomputation", "recomputation", "whether activations are kept or computed again", request_),
            MessageFlag("contention", "contention", "what transfers do that want the same link (default: exclusive)",
                        request_),
+           MessageFlag(
+               "collectives", "collectives",
+               "on_links: exchanges inside layers of a joint plan as tasks that share links (default: in_passes)",
+               request_),
            StringFlag("order", "FILE", "the order in which devices run their tasks", order_),
            MessageFlag("view", "view", "summary: without the timeline (default: full)", request_)}},
          server_.Flags(),

@@ -145,12 +145,17 @@ class Client:
         graph: graph_pb2.Graph | str,
         cluster: cluster_pb2.Cluster | str,
         *,
+        collectives_on_links: bool = False,
         seconds: float = 60.0,
     ) -> Iterator[planning_service_pb2.SimulatePlanResponse]:
-        """A step of `plan`: the summary, then chunks of the timeline."""
-        request = planning_service_pb2.SimulatePlanRequest(
-            problem=plan.problem, plan=plan, view=planning_service_pb2.SimulatePlanRequest.VIEW_FULL
-        )
+        """A step of `plan`: the summary, then chunks of the timeline.
+
+        `collectives_on_links`: exchanges inside the layers of a joint plan as tasks that share links.
+        """
+        wire = planning_service_pb2.SimulatePlanRequest
+        request = wire(problem=plan.problem, plan=plan, view=wire.VIEW_FULL)
+        if collectives_on_links:
+            request.collectives = wire.COLLECTIVES_ON_LINKS
         _add_sources(request, graph, cluster)
         try:
             yield from self._stub.SimulatePlan(request, timeout=seconds, metadata=self._metadata)

@@ -3,7 +3,11 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <cstdint>
+#include <map>
 #include <string_view>
+#include <tuple>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -29,27 +33,53 @@ struct Kind {
   std::string_view name;
   const char* colour;
 };
-constexpr std::array<Kind, 6> kKinds = {{{"forward", "#9ecae1"},
+constexpr std::array<Kind, 8> kKinds = {{{"forward", "#9ecae1"},
                                          {"backward", "#2b5c8a"},
                                          {"weights", "#74a9cf"},
                                          {"recomputation", "#c7e9c0"},
                                          {"transfer", "#fdae6b"},
-                                         {"all-reduce", "#8c6bb1"}}};
+                                         {"all-reduce", "#8c6bb1"},
+                                         {"exchange", "#d94801"},
+                                         {"update", "#525252"}}};
+// Those that every legend has.
+constexpr std::size_t kUsualKinds = 6;
 
 std::size_t KindOf(std::string_view operation) {
   if (operation == "forward") return 0;
   if (operation == "backward" || operation == "backward_input") return 1;
   if (operation == "backward_weight") return 2;
   if (operation == "recompute") return 3;
+  if (operation.ends_with("_exchange")) return 6;
+  if (operation == "update") return 7;
   return operation == "allreduce" ? 5 : 4;
 }
+
+// Tasks of one kind, stage and micro-batch are drawn as one.
+using Look = std::tuple<std::size_t, int32_t, int32_t>;
+Look LookOf(const v1::SimulatedTask& task) { return {KindOf(task.operation()), task.stage(), task.micro_batch()}; }
 
 struct Cell {
   // nullptr: nothing.
   const v1::SimulatedTask* task = nullptr;
-  // Of the column.
-  double share = 0;
+  // Of the column, by look, with one of the tasks.
+  std::map<Look, std::pair<double, const v1::SimulatedTask*>> shares;
+
+  // What takes most of it; where it mostly idles, nothing.
+  void Choose() {
+    double busy = 0;
+    double most = 0;
+    for (const auto& [look, share] : shares) {
+      busy += share.first;
+      if (share.first > most) std::tie(most, task) = share;
+    }
+    if (busy < 0.25) task = nullptr;
+  }
 };
+
+bool LookAlike(const Cell& a, const Cell& b) {
+  if (a.task == nullptr || b.task == nullptr) return a.task == b.task;
+  return LookOf(*a.task) == LookOf(*b.task);
+}
 
 // What a resource does in each column for longest.
 std::vector<Cell> CellsOf(const std::vector<const v1::SimulatedTask*>& tasks, double column_ms) {
@@ -59,14 +89,12 @@ std::vector<Cell> CellsOf(const std::vector<const v1::SimulatedTask*>& tasks, do
     const double last = std::min(task->end_ms() / column_ms, static_cast<double>(kColumns));
     for (auto column = static_cast<std::size_t>(first); static_cast<double>(column) < last; ++column) {
       const auto begin = static_cast<double>(column);
-      const double share = std::min(last, begin + 1) - std::max(first, begin);
-      if (share > cells[column].share) cells[column] = {task, share};
+      auto& share = cells[column].shares[LookOf(*task)];
+      share.first += std::min(last, begin + 1) - std::max(first, begin);
+      share.second = task;
     }
   }
-  // Where it mostly idles it is drawn idle.
-  for (Cell& cell : cells) {
-    if (cell.share < 0.25) cell.task = nullptr;
-  }
+  for (Cell& cell : cells) cell.Choose();
   return cells;
 }
 
@@ -89,17 +117,21 @@ std::string RowOf(const std::string& name, const std::vector<Cell>& cells, doubl
                                     SvgText(name), kLeft - 8, y + 14, SvgLabel(name));
   for (std::size_t first = 0; first < cells.size();) {
     std::size_t end = first + 1;
-    while (end < cells.size() && cells[end].task == cells[first].task) ++end;
+    while (end < cells.size() && LookAlike(cells[end], cells[first])) ++end;
     if (cells[first].task != nullptr) absl::StrAppend(&row, BarOf(*cells[first].task, first, end, y));
     first = end;
   }
   return row + "</g>\n";
 }
 
-std::string Legend() {
+std::string Legend(const v1::TimelineChunk& timeline) {
+  std::array<bool, kKinds.size()> occurs = {};
+  for (const v1::SimulatedTask& task : timeline.tasks()) occurs.at(KindOf(task.operation())) = true;
   std::string legend;
   double x = kLeft;
-  for (const Kind& kind : kKinds) {
+  for (std::size_t number = 0; number < kKinds.size(); ++number) {
+    if (number >= kUsualKinds && !occurs.at(number)) continue;
+    const Kind& kind = kKinds.at(number);
     absl::StrAppendFormat(&legend,
                           "<rect x=\"%.0f\" y=\"42\" width=\"12\" height=\"12\" fill=\"%s\"/>"
                           "<text x=\"%.0f\" y=\"52\">%s</text>\n",
@@ -118,11 +150,16 @@ std::string TimelineSvg(const Simulation& simulation, const std::string& title) 
   for (const v1::SimulatedTask& task : simulation.timeline.tasks()) {
     const auto resource = static_cast<std::size_t>(task.resource());
     if (resource < rows) tasks[resource].push_back(&task);
+    for (const int32_t link : task.links()) {
+      if (link != task.resource() && static_cast<std::size_t>(link) < rows) {
+        tasks[static_cast<std::size_t>(link)].push_back(&task);
+      }
+    }
   }
   std::string svg = absl::StrFormat("<text x=\"16\" y=\"26\" font-size=\"16\">%s: %s, a step of %s</text>\n",
                                     SvgText(title), DurationText(summary.step_time_ms()),
                                     CountedText(summary.micro_batches(), "micro-batch", "micro-batches"));
-  absl::StrAppend(&svg, Legend());
+  absl::StrAppend(&svg, Legend(simulation.timeline));
   const double column_ms = summary.step_time_ms() > 0 ? summary.step_time_ms() / static_cast<double>(kColumns) : 1;
   for (std::size_t row = 0; row < rows; ++row) {
     absl::StrAppend(&svg, RowOf(summary.resources(static_cast<int>(row)).name(), CellsOf(tasks[row], column_ms),

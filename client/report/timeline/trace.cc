@@ -85,13 +85,22 @@ class TraceWriter {
     const auto resource = static_cast<std::size_t>(task.resource());
     const int tid = TakeLane(resource, task.start_ms(), task.end_ms());
     threads_.push_back(tid);
+    AddSlice(task, resource, tid);
+    // What uses links beside its resource is drawn on all of them.
+    for (const int32_t link : task.links()) {
+      const auto used = static_cast<std::size_t>(link);
+      if (used != resource) AddSlice(task, used, TakeLane(used, task.start_ms(), task.end_ms()));
+    }
+    for (const int32_t before : task.waits_for()) AddFlow(before, task);
+    Count(resource, task.start_ms(), task.memory_at_start_bytes());
+    Count(resource, task.end_ms(), task.memory_at_end_bytes());
+  }
+
+  void AddSlice(const v1::SimulatedTask& task, std::size_t resource, int tid) {
     Add("\"ph\":\"X\",\"name\":", Quoted(task.name()), ",\"cat\":", Quoted(task.operation()),
         ",\"pid\":", PidOf(resource), ",\"tid\":", tid, ",\"ts\":", Microseconds(task.start_ms()),
         ",\"dur\":", Microseconds(task.end_ms() - task.start_ms()), ",\"args\":{\"stage\":", task.stage(),
         ",\"micro_batch\":", task.micro_batch(), "}");
-    for (const int32_t before : task.waits_for()) AddFlow(before, task);
-    Count(resource, task.start_ms(), task.memory_at_start_bytes());
-    Count(resource, task.end_ms(), task.memory_at_end_bytes());
   }
 
   // Both ends lie at the start of their tasks, so that they are inside of them.

@@ -108,16 +108,6 @@ class StageSum {
   bool any_full_ = false;
 };
 
-// The link between what runs before a boundary and what runs behind it: that of a node, a rack, ... only where both
-// blocks are in one.
-TrainingLink LinkBetween(const DeviceRow& row, const JointStage& a, const JointStage& b) {
-  if (row.cluster().pairs != nullptr) return LinkAcross(*row.cluster().pairs, row.DevicesOf(a), row.DevicesOf(b));
-  const int32_t tier =
-      std::max({row.TierOf(a.first_slot, a.degrees.devices()), row.TierOf(b.first_slot, b.degrees.devices()),
-                row.TierBetween(a.first_slot, b.first_slot)});
-  return row.cluster().LinkOf(tier);
-}
-
 }  // namespace
 
 int64_t HeldMicroBatches::BytesOf(int64_t kept_bytes, int64_t weights_kept_bytes) const {
@@ -302,27 +292,10 @@ class PlanCosting {
   }
 
   const std::vector<LayerPrice>& PricesOf(const JointStage& stage) {
-    PriceQuery query = QueryOf(stage);
+    PriceQuery query = StageQuery(row_, plan_, stage);
     if (prices_.empty() || query != priced_) prices_ = pricer_.Price(query);
     priced_ = std::move(query);
     return prices_;
-  }
-
-  PriceQuery QueryOf(const JointStage& stage) const {
-    const TrainingCluster& cluster = row_.cluster();
-    const int64_t samples = plan_.micro_batch_samples / (plan_.per_stage ? stage.degrees.data : 1);
-    PriceQuery query =
-        QueryOn(cluster, row_.At(row_.ClassOf(stage.first_slot)),
-                row_.TierOf(stage.first_slot, stage.degrees.devices()), stage.degrees, samples, plan_.sharding);
-    if (cluster.pairs == nullptr) return query;
-    // As if tensor groups were nodes.
-    const StageLinks links = LinksWithin(*cluster.pairs, row_.DevicesOf(stage), stage.degrees);
-    query.devices_per_node = stage.degrees.tensor;
-    query.crosses_nodes = stage.degrees.devices() > stage.degrees.tensor;
-    query.inside = links.tensor;
-    query.between = links.copies;
-    query.ends = LinkBetween(row_, plan_.stages.front(), plan_.stages.back());
-    return query;
   }
 
   // Of one micro-batch, both ways, at the front of the chunk, and behind it.
@@ -362,6 +335,31 @@ PriceQuery QueryOn(const TrainingCluster& cluster, const TrainingClass& part, in
           .crosses_nodes = degrees.devices() > part.devices_per_node,
           .devices_per_node = part.devices_per_node,
           .between = cluster.LinkOf(std::max(tier, 1))};
+}
+
+PriceQuery StageQuery(const DeviceRow& row, const JointPlan& plan, const JointStage& stage) {
+  const TrainingCluster& cluster = row.cluster();
+  const int64_t samples = plan.micro_batch_samples / (plan.per_stage ? stage.degrees.data : 1);
+  PriceQuery query =
+      QueryOn(cluster, row.At(row.ClassOf(stage.first_slot)), row.TierOf(stage.first_slot, stage.degrees.devices()),
+              stage.degrees, samples, plan.sharding);
+  if (cluster.pairs == nullptr) return query;
+  // As if tensor groups were nodes.
+  const StageLinks links = LinksWithin(*cluster.pairs, row.DevicesOf(stage), stage.degrees);
+  query.devices_per_node = stage.degrees.tensor;
+  query.crosses_nodes = stage.degrees.devices() > stage.degrees.tensor;
+  query.inside = links.tensor;
+  query.between = links.copies;
+  query.ends = LinkBetween(row, plan.stages.front(), plan.stages.back());
+  return query;
+}
+
+TrainingLink LinkBetween(const DeviceRow& row, const JointStage& a, const JointStage& b) {
+  if (row.cluster().pairs != nullptr) return LinkAcross(*row.cluster().pairs, row.DevicesOf(a), row.DevicesOf(b));
+  const int32_t tier =
+      std::max({row.TierOf(a.first_slot, a.degrees.devices()), row.TierOf(b.first_slot, b.degrees.devices()),
+                row.TierBetween(a.first_slot, b.first_slot)});
+  return row.cluster().LinkOf(tier);
 }
 
 void CostJointPlan(const LayerPricer& pricer, const DeviceRow& row, int64_t reserved_bytes, JointPlan& plan) {

@@ -114,6 +114,13 @@ class DeviceRow {
 PriceQuery QueryOn(const TrainingCluster& cluster, const TrainingClass& part, int32_t tier, const Degrees& degrees,
                    int64_t samples, Sharding sharding);
 
+// Of a stage of `plan`, placed in the row.
+PriceQuery StageQuery(const DeviceRow& row, const JointPlan& plan, const JointStage& stage);
+
+// The link between what runs before a boundary and what runs behind it: that of a node, a rack, ... only where both
+// blocks are in one.
+TrainingLink LinkBetween(const DeviceRow& row, const JointStage& a, const JointStage& b);
+
 // Fills in what follows from the decisions of `plan` (order, chunks, sharding, micro-batches; of each stage chunks,
 // degrees and place): passes, transfers, memory, in_flight, and the closed form of the step.
 // kBeyondPrices, and nothing else, where a layer has no price on the links that it gets: its exchanges take days.

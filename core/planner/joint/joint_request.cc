@@ -16,7 +16,6 @@
 #include "core/base/violations.h"
 #include "core/joint/baselines/joint_baselines.h"
 #include "core/joint/cost/pair_links.h"
-#include "core/joint/cost/step_tasks.h"
 #include "core/joint/cost/training_cluster.h"
 #include "core/joint/operators/operator_settings.h"
 #include "core/joint/place/network_cluster.h"
@@ -25,6 +24,8 @@
 #include "core/joint/plan/network_planning.h"
 #include "core/joint/plan/other_layers.h"
 #include "core/joint/plan/settings.h"
+#include "core/joint/step/link_uses.h"
+#include "core/joint/step/step_tasks.h"
 #include "core/model/device_selection.h"
 #include "core/model/validator.h"
 #include "core/planner/joint/graph_prices.h"
@@ -146,13 +147,9 @@ class JointRequestRun {
     return verdict;
   }
 
-  absl::StatusOr<TaskList> StepOf(const Plan& plan) const {
-    constexpr int64_t kMostTasks = 1'000'000;
+  absl::StatusOr<JointStep> StepOf(const Plan& plan, bool on_links) const {
+    if (MostStepTasks(*plan.joint) > kMostTasks) return TooManyTasks("");
     Violations violations;
-    if (MostStepTasks(*plan.joint) > kMostTasks) {
-      violations.Add("plan.joint.micro_batches", absl::StrCat("must make at most ", kMostTasks, " tasks of a step"));
-      return violations.ToStatus();
-    }
     const auto num_stages = static_cast<int64_t>(plan.stages.size());
     if (plan.joint->chunks > 1 && plan.joint->micro_batches % num_stages != 0) {
       violations.Add("plan.joint.micro_batches", "must be a multiple of the stages where these are interleaved");
@@ -165,15 +162,35 @@ class JointRequestRun {
     }
     const DeviceRow row(placed->training);
     CostJointPlan(pricer(), row, problem_.memory_model.reserved_bytes, placed->plan);
+    const std::vector<std::string> names = StageNames(plan);
+    if (!on_links) return JointStep{StepTasks(pricer(), row, placed->plan, names), 0};
+    const StageLinkUses uses = LinkUsesOf(cluster_, row, placed->plan);
+    // A timeline of the wanted size is one that viewers open.
+    std::optional<StepOnLinks> step =
+        StepTasksOnLinks(pricer(), row, placed->plan, names, uses, {.wanted = kMostTasks / 4, .most = kMostTasks});
+    if (!step.has_value()) return TooManyTasks(", those of collectives among them");
+    return JointStep{std::move(step->list), step->layers_per_task};
+  }
+
+ private:
+  static constexpr int64_t kMostTasks = 1'000'000;
+
+  static absl::Status TooManyTasks(const char* which) {
+    Violations violations;
+    violations.Add("plan.joint.micro_batches",
+                   absl::StrCat("must make at most ", kMostTasks, " tasks of a step", which));
+    return violations.ToStatus();
+  }
+
+  std::vector<std::string> StageNames(const Plan& plan) const {
     std::vector<std::string> names;
     for (const Stage& stage : plan.stages) {
       const std::string& first = cluster_.devices[stage.replicas.front().device.index()].name;
       names.push_back(stage.replicas.size() == 1 ? first : absl::StrCat(first, " x ", stage.replicas.size()));
     }
-    return StepTasks(pricer(), row, placed->plan, names);
+    return names;
   }
 
- private:
   const LayerPricer& pricer() const { return prices_.pricer(); }
 
   JointQuestion QuestionOf(const SolverOptions& options, const JointStart* start) const {
@@ -430,11 +447,19 @@ absl::StatusOr<Verdict> EvaluateJointPlacement(const ResolvedInput& input, const
   return JointRequestRun(input, std::move(training), std::move(layers)).Evaluate(placement);
 }
 
-absl::StatusOr<TaskList> JointStepTasks(const ResolvedInput& input, const Plan& plan) {
-  if (IsRoundRobin(input.problem)) return RoundRobinStepTasks(input.cluster, plan);
+absl::StatusOr<JointStep> JointStepTasks(const ResolvedInput& input, const Plan& plan, bool on_links) {
+  if (IsRoundRobin(input.problem)) {
+    if (!on_links) {
+      ASSIGN_OR_RETURN(TaskList list, RoundRobinStepTasks(input.cluster, plan));
+      return JointStep{std::move(list), 0};
+    }
+    Violations violations;
+    violations.Add("collectives", "must be IN_PASSES where replicas take turns");
+    return violations.ToStatus();
+  }
   ASSIGN_OR_RETURN(TrainingCluster training, TrainingClusterOf(input.cluster, input.problem));
   OperatorLayers layers = DivisionFor(input, plan.joint->layer_labels);
-  return JointRequestRun(input, std::move(training), std::move(layers)).StepOf(plan);
+  return JointRequestRun(input, std::move(training), std::move(layers)).StepOf(plan, on_links);
 }
 
 }  // namespace planwright

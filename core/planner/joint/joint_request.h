@@ -2,6 +2,7 @@
 #ifndef PLANWRIGHT_CORE_PLANNER_JOINT_JOINT_REQUEST_H_
 #define PLANWRIGHT_CORE_PLANNER_JOINT_JOINT_REQUEST_H_
 
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
@@ -40,10 +41,17 @@ absl::StatusOr<Plan> MakeJointPlan(const ResolvedInput& input, const SolverOptio
 // used.
 absl::StatusOr<Verdict> EvaluateJointPlacement(const ResolvedInput& input, const Placement& placement);
 
+struct JointStep {
+  TaskList list;
+  // With collectives on links; else 0.
+  int64_t layers_per_task = 0;
+};
+
 // The step of `plan`, which EvaluateJointPlacement has costed, task by task: a resource for each stage, "gpu0 x 8" of
-// eight ranks. Errors: INVALID_ARGUMENT (ViolationsOf) where the ranks of a stage are not consecutive on nodes in
-// pipeline order, or the step has more than 1,000,000 tasks.
-absl::StatusOr<TaskList> JointStepTasks(const ResolvedInput& input, const Plan& plan);
+// eight ranks; with collectives on links those are behind the stages. Errors: INVALID_ARGUMENT (ViolationsOf) where the
+// ranks of a stage are not consecutive on nodes in pipeline order, the step has more than 1,000,000 tasks, or
+// collectives should be on links where replicas take turns.
+absl::StatusOr<JointStep> JointStepTasks(const ResolvedInput& input, const Plan& plan, bool on_links);
 
 }  // namespace planwright
 

@@ -66,6 +66,34 @@ TEST(SimulateTest, AServerFindsTheSame) {
   }
 }
 
+// Exchanges of a joint plan as tasks, in this process and through a server.
+TEST(SimulateTest, RunsCollectivesOnLinks) {
+  const std::vector<std::string> source = {"--graph=zoo:llama3-8b", "--cluster=zoo:dgx-h100:2"};
+  const auto run = [&](std::vector<std::string> arguments, const std::string& input = "") {
+    arguments.insert(arguments.end(), source.begin(), source.end());
+    return Planwright(std::move(arguments), input);
+  };
+  const std::string plan = run({"plan", "--global_batch=64", "--tensor_degrees=4", "--output=json"}).out;
+  const Finished here = run({"simulate", "--plan=-", "--collectives=on_links", "--output=json"}, plan);
+  ASSERT_EQ(here.exit_code, 0) << here.err;
+  const json answer = json::parse(here.out);
+  const json& summary = answer["summary"];
+  EXPECT_EQ(summary["collectives"], "COLLECTIVES_ON_LINKS");
+  EXPECT_EQ(summary["step_time_without_contention_ms"], json::parse(plan)["joint"]["simulated_step_ms"]);
+  EXPECT_GE(summary["step_time_ms"], summary["step_time_without_contention_ms"]);
+  std::map<std::string, int> operations;
+  for (const json& task : answer["timeline"]["tasks"]) ++operations[task["operation"]];
+  EXPECT_GT(operations["tensor_exchange"], 0);
+  DaemonProcess daemon;
+  const Finished there =
+      run({"simulate", "--plan=-", "--collectives=on_links", "--output=json", "--server=" + daemon.address()}, plan);
+  EXPECT_TRUE(there.out == here.out) << there.err;
+  const Finished report = run({"simulate", "--plan=-", "--collectives=on_links"}, plan);
+  EXPECT_THAT(report.out, HasSubstr("Shares of the step"));
+  const Finished refused = Simulate({"--collectives=on_links"});
+  EXPECT_THAT(refused.err, HasSubstr("collectives: must be IN_PASSES"));
+}
+
 // More than one message of the stream: the whole timeline arrives.
 TEST(SimulateTest, ALongTimelineArrivesWhole) {
   DaemonProcess daemon;

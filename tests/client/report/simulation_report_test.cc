@@ -74,5 +74,56 @@ TEST(SimulationReportTest, AStepThatTakesNoTimeIsDrawnIdle) {
   EXPECT_THAT(TimelineText(simulation), HasSubstr(std::string(96, '.')));
 }
 
+// A device that computes for 60 of 96 ms, exchanges for 18, of which contention is 6, and idles for 18.
+Simulation OnLinks() {
+  Simulation simulation = Sample(2);
+  v1::SimulationSummary& summary = simulation.summary;
+  summary.set_collectives(v1::SimulatePlanRequest::COLLECTIVES_ON_LINKS);
+  summary.set_contention(v1::SimulatePlanRequest::CONTENTION_FAIR_SHARE);
+  summary.set_step_time_without_contention_ms(90);
+  summary.set_layers_per_task(2);
+  const auto add = [](const char* operation, double busy_ms, double added_ms, auto& resource) {
+    auto& time = *resource.add_operation_times();
+    time.set_operation(operation);
+    time.set_busy_ms(busy_ms);
+    time.set_added_by_contention_ms(added_ms);
+  };
+  for (int device = 0; device < 2; ++device) {
+    auto& resource = *summary.mutable_resources(device);
+    resource.set_utilization(0.8125);
+    add("forward", 24, 0, resource);
+    add("backward", 36, 0, resource);
+    add("tensor_exchange", 18, device == 0 ? 6 : 0, resource);
+  }
+  auto& link = *summary.add_resources();
+  link.set_name("ports of node 0 x 2");
+  link.set_kind(v1::SimulationSummary::Resource::KIND_LINK);
+  add("tensor_exchange", 18, 6, link);
+  return simulation;
+}
+
+TEST(SimulationReportTest, SaysWhatTheStepIsSpentOn) {
+  const std::string report = SimulationReport(OnLinks(), "graph on cluster");
+  EXPECT_THAT(report, ContainsRegex("collectives +on links, 2 layers at a time"));
+  EXPECT_THAT(report, ContainsRegex("contention +6.000 ms on top of 90.000 ms, 6.7 %"));
+  EXPECT_THAT(report, ContainsRegex("device +compute +tensor +bubbles +added ms"));
+  EXPECT_THAT(report, ContainsRegex("a-device-with-a-long-name-0 +62.5 % +18.8 % +18.8 % +6.000"));
+  EXPECT_THAT(report, ContainsRegex("mean of all +62.5 % +18.8 % +18.8 % +3.000"));
+  EXPECT_THAT(report, ContainsRegex("ports of node 0 x 2 .* 6.000"));
+  EXPECT_THAT(report, HasSubstr("exchange inside layers, U update"));
+}
+
+TEST(SimulationReportTest, SaysWhereNothingIsSlowed) {
+  Simulation simulation = OnLinks();
+  simulation.summary.set_step_time_without_contention_ms(96);
+  EXPECT_THAT(SimulationReport(simulation, ""), ContainsRegex("contention +none: the step takes what the plan says"));
+}
+
+TEST(SimulationReportTest, SaysNothingOfExchangesInPasses) {
+  const std::string report = SimulationReport(Sample(1), "");
+  EXPECT_THAT(report, Not(HasSubstr("collectives")));
+  EXPECT_THAT(report, Not(HasSubstr("Shares of the step")));
+}
+
 }  // namespace
 }  // namespace planwright::client

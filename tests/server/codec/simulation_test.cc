@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "core/simulate/flow_simulator.h"
 #include "tests/support/wire.h"
 
 namespace planwright::server {
@@ -40,7 +41,8 @@ TEST(SimulationSettingsTest, UnsetFieldsAreThoseOfTheProblem) {
   EXPECT_FALSE(settings.schedule.has_value());
   EXPECT_FALSE(settings.micro_batches.has_value());
   EXPECT_FALSE(settings.recomputation.has_value());
-  EXPECT_EQ(settings.contention, Contention::kExclusive);
+  EXPECT_FALSE(settings.contention.has_value());
+  EXPECT_EQ(settings.collectives, Collectives::kInPasses);
   EXPECT_THAT(settings.order, IsEmpty());
 }
 
@@ -80,6 +82,7 @@ PlanSimulation TwoMilliseconds() {
   simulation.settings.schedule = ScheduleKind::kGpipe;
   simulation.settings.micro_batches = 4;
   simulation.settings.recomputation = MemoryModel::Recomputation::kNone;
+  simulation.settings.contention = Contention::kExclusive;
   simulation.list.resources = {{"g0", TaskResource::Kind::kDevice, 5}, {"g0 - g1", TaskResource::Kind::kLink, 0}};
   simulation.list.tasks = {{TaskKind::kForward, 0, 1, 0, kMillisecond, 7, 0},
                            {TaskKind::kBackward, 0, 1, 0, kMillisecond, 0, -7},
@@ -87,7 +90,7 @@ PlanSimulation TwoMilliseconds() {
   simulation.timeline.starts = {Picoseconds(0), kMillisecond, kMillisecond};
   simulation.timeline.ends = {kMillisecond, 2 * kMillisecond, 2 * kMillisecond};
   simulation.report.step_time = 2 * kMillisecond;
-  simulation.report.resources = {{2, 2 * kMillisecond, 12, kMillisecond}, {1, kMillisecond, 0, Picoseconds(0)}};
+  simulation.report.resources = {{2, 2 * kMillisecond, 12, kMillisecond, {}}, {1, kMillisecond, 0, Picoseconds(0), {}}};
   simulation.report.bubble_fraction = 0.25;
   simulation.memory_limits = {100, std::nullopt};
   simulation.period = kMillisecond;
@@ -140,6 +143,60 @@ TEST(SimulatedTaskTest, SaysWhatRunsWhereAndWhen) {
   EXPECT_EQ(task.end_ms(), 2);
   EXPECT_EQ(task.memory_at_start_bytes(), 0);
   EXPECT_EQ(task.memory_at_end_bytes(), -7);
+}
+
+TEST(SimulationSettingsTest, ContentionAndCollectivesAreRead) {
+  const auto request = Wire<v1::SimulatePlanRequest>(R"pb(
+    contention: CONTENTION_FAIR_SHARE
+    collectives: COLLECTIVES_ON_LINKS
+  )pb");
+  Violations violations;
+  const SimulationSettings settings = Decode(request, violations);
+  EXPECT_TRUE(violations.empty());
+  EXPECT_EQ(settings.contention, Contention::kFairShare);
+  EXPECT_EQ(settings.collectives, Collectives::kOnLinks);
+  v1::SimulatePlanRequest unknown;
+  unknown.set_collectives(static_cast<v1::SimulatePlanRequest::Collectives>(9));
+  EXPECT_THAT(PathsOf(unknown), ElementsAre("collectives"));
+}
+
+// A stage sends, then exchanges beside nothing, over a link that is too narrow.
+TEST(SimulationEncodingTest, SaysWhatTasksUseAndWhatResourcesSpend) {
+  PlanSimulation simulation;
+  simulation.settings.schedule = ScheduleKind::kOneFOneB;
+  simulation.settings.micro_batches = 1;
+  simulation.settings.recomputation = MemoryModel::Recomputation::kNone;
+  simulation.settings.contention = Contention::kFairShare;
+  simulation.settings.collectives = Collectives::kOnLinks;
+  simulation.step_without_contention = Picoseconds(2'000'000'000);
+  simulation.layers_per_task = 3;
+  simulation.list.resources = {{"stage", TaskResource::Kind::kDevice, 0}, {"port", TaskResource::Kind::kLink, 0}};
+  simulation.list.order = {{0, 1}, {}};
+  simulation.list.link_uses = {{{1, 2.0}}};
+  for (const TaskKind kind : {TaskKind::kSendForward, TaskKind::kTensorExchange}) {
+    Task& task = simulation.list.tasks.emplace_back();
+    task.kind = kind;
+    task.duration = Picoseconds(1'000'000'000);
+  }
+  simulation.list.tasks[1].link_uses = 0;
+  simulation.timeline = SimulateFlows(simulation.list);
+  simulation.report = ReportOn(simulation.list, simulation.timeline);
+  simulation.memory_limits.resize(2);
+  const v1::SimulationSummary summary = EncodeSummary(simulation, 1);
+  EXPECT_EQ(summary.collectives(), v1::SimulatePlanRequest::COLLECTIVES_ON_LINKS);
+  EXPECT_EQ(summary.step_time_without_contention_ms(), 2);
+  EXPECT_EQ(summary.step_time_ms(), 3);
+  EXPECT_EQ(summary.layers_per_task(), 3);
+  ASSERT_EQ(summary.resources(0).operation_times_size(), 2);
+  EXPECT_EQ(summary.resources(0).operation_times(0).operation(), "send");
+  EXPECT_EQ(summary.resources(0).operation_times(1).operation(), "tensor_exchange");
+  EXPECT_EQ(summary.resources(0).operation_times(1).busy_ms(), 2);
+  EXPECT_EQ(summary.resources(0).operation_times(1).added_by_contention_ms(), 1);
+  ASSERT_EQ(summary.resources(1).operation_times_size(), 1);
+  v1::SimulatedTask task;
+  EncodeTask(simulation, 1, task);
+  EXPECT_EQ(task.name(), "0TENSOR0");
+  EXPECT_THAT(task.links(), ElementsAre(1));
 }
 
 }  // namespace

@@ -53,5 +53,28 @@ TEST(TimelineSvgTest, StepsWithoutTimeOrRowsAreDrawn) {
   EXPECT_THAT(TimelineSvg(Parsed(resources, ""), "many"), HasSubstr("and 6 more"));
 }
 
+TEST(TimelineSvgTest, ShortTasksOfOnePassAreDrawnTogether) {
+  std::string tasks;
+  for (int layer = 0; layer < 1'000; ++layer) {
+    tasks += "tasks { operation: \"forward\" start_ms: " + std::to_string(layer) + " end_ms: " + std::to_string(layer) +
+             ".8 }\n" + "tasks { operation: \"tensor_exchange\" links: 1 start_ms: " + std::to_string(layer) +
+             ".8 end_ms: " + std::to_string(layer + 1) + " }\n";
+  }
+  const std::string svg = TimelineSvg(Parsed(R"pb(micro_batches: 1
+                                                  step_time_ms: 10000
+                                                  resources { name: "gpu0" kind: KIND_DEVICE }
+                                                  resources { name: "port" kind: KIND_LINK })pb",
+                                             tasks),
+                                      "layers");
+  EXPECT_THAT(svg, HasSubstr("<rect x=\"170\" y=\"84\" width=\"100\" height=\"20\" fill=\"#9ecae1\"/>"));
+  EXPECT_THAT(svg, HasSubstr(">exchange</text>"));
+  // Too little of the link to see.
+  EXPECT_THAT(svg, Not(HasSubstr("y=\"108\" width")));
+}
+
+TEST(TimelineSvgTest, LegendsSayNothingOfExchangesThatAreNotThere) {
+  EXPECT_THAT(TimelineSvg(Parsed("", ""), "nothing"), Not(HasSubstr(">exchange</text>")));
+}
+
 }  // namespace
 }  // namespace planwright::client

@@ -118,5 +118,19 @@ TEST(TraceTest, WithoutATimelineItIsStillATrace) {
   EXPECT_THAT(Events(simulation, "X"), IsEmpty());
 }
 
+TEST(TraceTest, ExchangesAreOnAllTheirLinks) {
+  Simulation simulation = Sample();
+  simulation.timeline.mutable_tasks(0)->add_links(2);
+  simulation.timeline.mutable_tasks(1)->add_links(2);
+  std::map<std::string, int> slices;
+  for (const json& event : Events(simulation, "X")) {
+    slices[event.at("name").get<std::string>() + (event.at("pid") == 1 ? " on a device" : " on a link")] += 1;
+  }
+  EXPECT_EQ(slices["0F0 on a device"], 1);
+  EXPECT_EQ(slices["0F0 on a link"], 1);
+  // A link that is its resource is not counted again.
+  EXPECT_EQ(slices["0SEND_F0 on a link"], 2);
+}
+
 }  // namespace
 }  // namespace planwright::client

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -9,6 +10,7 @@
 #include "core/base/violations.h"
 #include "core/planner/plan_simulation.h"
 #include "core/planner/planner.h"
+#include "core/simulate/flow_simulator.h"
 #include "core/zoo/zoo.h"
 
 namespace planwright {
@@ -125,6 +127,72 @@ TEST(JointSimulationTest, RefusesWhatThePlanDoesNotLeaveOpen) {
   settings.order.push_back({DeviceId(0), {}});
   const std::vector<std::string> paths = PathsOf(Simulate(request, placement, settings).status());
   for (const char* path : {"schedule", "micro_batches", "order"}) EXPECT_THAT(paths, Contains(path));
+}
+
+int64_t CountOf(const PlanSimulation& simulation, TaskKind kind) {
+  return std::count_if(simulation.list.tasks.begin(), simulation.list.tasks.end(),
+                       [kind](const Task& task) { return task.kind == kind; });
+}
+
+// On links that carry all at once the step is the plan's; memory does not change.
+void ExpectThePlansStepOnLinks(const JointTestRequest& request, const std::vector<TaskKind>& expected) {
+  const Plan plan = Make(request);
+  SimulationSettings settings;
+  settings.collectives = Collectives::kOnLinks;
+  const auto simulation = Simulate(request, PlacementOf(plan), settings);
+  ASSERT_TRUE(simulation.ok()) << simulation.status();
+  EXPECT_EQ(simulation->step_without_contention, plan.joint->simulated_step);
+  EXPECT_GE(simulation->report.step_time, plan.joint->simulated_step);
+  EXPECT_EQ(simulation->settings.contention, Contention::kFairShare);
+  EXPECT_GE(simulation->layers_per_task, 1);
+  TaskList alone = simulation->list;
+  for (Task& task : alone.tasks) task.link_uses = Task::kNoLinks;
+  EXPECT_EQ(ReportOn(alone, SimulateFlows(alone)).step_time, plan.joint->simulated_step);
+  for (std::size_t s = 0; s < plan.stages.size(); ++s) {
+    const int64_t peak = simulation->report.resources[s].peak_memory_bytes;
+    EXPECT_TRUE(plan.joint->chunks > 1 || peak == plan.stages[s].memory_bytes) << s;
+  }
+  for (const TaskKind kind : expected) EXPECT_GT(CountOf(*simulation, kind), 0) << static_cast<int>(kind);
+  EXPECT_EQ(simulation->memory_limits.size(), simulation->list.resources.size());
+}
+
+TEST(JointSimulationTest, RunsCollectivesOnLinks) {
+  JointTestRequest dense = RequestOf("llama3-70b", "dgx-h100:8", 128);
+  dense.problem.joint->tensor_degrees = {8};
+  ExpectThePlansStepOnLinks(dense, {TaskKind::kTensorExchange, TaskKind::kUpdate});
+  JointTestRequest experts = RequestOf("mixtral-8x7b", "dgx-h100:4", 64);
+  experts.problem.joint->expert_degrees = {8};
+  ExpectThePlansStepOnLinks(experts, {TaskKind::kExpertExchange});
+  JointTestRequest sharded = RequestOf("llama3-8b", "dgx-h100:2", 64);
+  sharded.problem.joint->context_degrees = {2};
+  sharded.problem.joint->shardings = {Sharding::kParameters};
+  ExpectThePlansStepOnLinks(sharded, {TaskKind::kContextExchange, TaskKind::kDataExchange});
+}
+
+TEST(JointSimulationTest, RunsCollectivesOfOperatorsOnLinks) {
+  JointTestRequest request{*MakeZooModel("resnet50"), *MakeZooCluster("dgx1-v100:1"), {}, {}};
+  request.problem.joint.emplace().global_batch = 64;
+  ExpectThePlansStepOnLinks(request, {TaskKind::kForward});
+}
+
+TEST(JointSimulationTest, RunsCollectivesOnTheLinksOfGrids) {
+  JointTestRequest request = RequestOf("llama3-8b", "dgx-h100:2", 64);
+  GridInterconnect grid;
+  grid.dimensions = {4, 4};
+  grid.link_bandwidth_bytes_per_second = 100e9;
+  request.cluster.interconnect = grid;
+  ExpectThePlansStepOnLinks(request, {TaskKind::kForward});
+}
+
+TEST(JointSimulationTest, RefusesContentionAndPlansThatHaveNoCollectives) {
+  const JointTestRequest request = RequestOf("llama3-8b", "dgx-h100:2", 64);
+  SimulationSettings settings;
+  settings.collectives = Collectives::kOnLinks;
+  settings.contention = Contention::kExclusive;
+  EXPECT_THAT(PathsOf(Simulate(request, PlacementOf(Make(request)), settings).status()), Contains("contention"));
+  JointTestRequest plain{*MakeZooModel("resnet50"), *MakeZooCluster("dgx1-v100:1"), {}, {}};
+  settings.contention.reset();
+  EXPECT_THAT(PathsOf(Simulate(plain, PlacementOf(Make(plain)), settings).status()), Contains("collectives"));
 }
 
 TEST(JointSimulationTest, RefusesPlansThatDoNotRun) {
