@@ -201,8 +201,11 @@ class InterleavedSearch {
     const int64_t bound = bound_of(std::max(slot, longest));
     if (bound >= Sought(best_, relative_gap_)) return bound;
     if (dealt.are_alike()) {
-      const std::vector<int32_t> cuts = dealt.BestCuts();
-      if (!cuts.empty()) Consider(candidate, table, cuts);
+      // Of two with the same closed form the first is kept, of which the simulated step is no longer as a rule.
+      for (const bool by_step : {true, false}) {
+        const std::vector<int32_t> cuts = dealt.BestCuts(by_step);
+        if (!cuts.empty()) Consider(candidate, table, cuts);
+      }
       return bound;
     }
     for (const LayerRecomputation mode : space_.settings.recomputation) {
@@ -378,7 +381,7 @@ int64_t BoundInterleaved(const JointSpace& space, const std::vector<PipelineFami
     const std::vector<SpreadOption> options = OptionsOf(space, family);
     const StageTable& table = *options.front().ClosestAt(candidate.number);
     LikeStages dealt(table, space.num_layers(), InterleavingOf(space, family, candidate, table), poller);
-    bound = std::min(bound, std::max(dealt.LeastStepPs(), candidate.bound_ps));
+    bound = std::min(bound, std::max(dealt.LeastStepPs(bound), candidate.bound_ps));
   }
   return bound;
 }

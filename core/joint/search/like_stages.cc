@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <map>
+#include <utility>
 
 #include "core/base/units.h"
 #include "core/joint/cost/stage_cost.h"
@@ -12,6 +13,8 @@ namespace {
 
 // What a choice of recomputation takes.
 constexpr int64_t kUnitsPerChoice = 256;
+// Bounds of steps of two chunks a stage are so precise.
+constexpr int64_t kPartsOfBound = 20'000;
 
 }  // namespace
 
@@ -47,19 +50,48 @@ int64_t LikeStages::LeastChunkCap(std::vector<int32_t>* layers_by_stage) const {
                   layers_by_stage);
 }
 
-int64_t LikeStages::LeastStepPs() {
-  return LeastCap([this](int32_t stage, int32_t layers) { return StepPs(stage, layers); },
-                  [this](int32_t layers) {
-                    return SaturatingMultiply(interleaving_.micro_batches,
-                                              layers * (price_.forward_ps + price_.backward_ps));
-                  },
-                  nullptr);
+int64_t LikeStages::LeastStepPs(int64_t needed) {
+  int64_t least = 0;
+  for (const bool is_precise : {false, true}) {
+    is_precise_ = is_precise;
+    least = LeastCap([this](int32_t stage, int32_t layers) { return StepPs(stage, layers); },
+                     [this](int32_t layers) {
+                       return SaturatingMultiply(interleaving_.micro_batches,
+                                                 layers * (price_.forward_ps + price_.backward_ps));
+                     },
+                     nullptr);
+    if (least >= needed || poller_.ShouldStopNow()) return least;
+  }
+  // Backward passes that take less than forward ones do not occur; MayEndBy would be wrong for them.
+  const bool has_two = are_alike_ && interleaving_.chunks == 2;
+  return has_two && 0 < price_.forward_ps && price_.forward_ps <= price_.backward_ps ? LeastOfTwoPs(least, needed)
+                                                                                     : least;
 }
 
-std::vector<int32_t> LikeStages::BestCuts() {
+int64_t LikeStages::LeastOfTwoPs(int64_t least, int64_t needed) const {
+  // No pipeline ends before `least`; one may end by `high`, or what is needed is reached.
+  int64_t high = needed;
+  const std::vector<std::vector<Load>> loads = LoadsBy(needed);
+  while (high - least > high / kPartsOfBound) {
+    const int64_t middle = least + (high - least) / 2;
+    if (MayEndBy(middle, loads)) {
+      high = middle;
+    } else {
+      least = middle + 1;
+    }
+  }
+  return least;
+}
+
+std::vector<int32_t> LikeStages::BestCuts(bool by_step) {
   std::vector<int32_t> by_stage;
   LeastChunkCap(&by_stage);
   if (by_stage.empty()) return {};
+  GiveBack(
+      [&](int32_t stage, int32_t layers) {
+        return by_step ? UrgencyPs(stage, layers) : BestLongestChunkPs(stage, layers, nullptr);
+      },
+      by_stage);
   const auto num_stages = static_cast<std::size_t>(interleaving_.num_stages);
   const auto chunks = static_cast<std::size_t>(interleaving_.chunks);
   std::vector<int32_t> sizes(num_stages * chunks, 0);
@@ -109,8 +141,10 @@ int64_t LikeStages::RoomOf(int32_t stage, int32_t layers, bool again) const {
   const End& end = EndOf(stage);
   int64_t room = table_.memory_bytes() - SaturatingMultiply(layers, price_.state_bytes()) -
                  std::max(price_.workspace_bytes, end.price.workspace_bytes) -
-                 2 * std::max(price_.gathered_bytes, end.price.gathered_bytes) - end.price.state_bytes() -
-                 BoundaryBufferBytes(price_.output_bytes, price_.output_bytes);
+                 2 * std::max(price_.gathered_bytes, end.price.gathered_bytes) - end.price.state_bytes();
+  // Layers of other kinds, which may send less, may be at the ends of its chunks; of layers alike the first one only.
+  const int64_t received = std::min(price_.output_bytes, first_.price.output_bytes);
+  if (are_alike_) room -= BoundaryBufferBytes(received, price_.output_bytes);
   if (again) room -= price_.recomputed_bytes;
   return room;
 }
@@ -166,7 +200,7 @@ int64_t LikeStages::BestLongestChunkPs(int32_t stage, int32_t layers, int32_t* b
   return best;
 }
 
-int64_t LikeStages::StagePs(int32_t stage, int32_t layers) const {
+int64_t LikeStages::SharedRoomPs(int32_t stage, int32_t layers) const {
   if (layers == 0 && !are_alike_) return 0;
   const End& end = EndOf(stage);
   std::vector<LayerGroup> groups;
@@ -189,37 +223,192 @@ int64_t LikeStages::StagePs(int32_t stage, int32_t layers) const {
   return extra.has_value() ? time + *extra : kDoesNotFit;
 }
 
-int64_t LikeStages::ForwardPs(int32_t stage, int32_t layers) const {
-  const End& end = EndOf(stage);
+int64_t LikeStages::OneWayCutsPs(int32_t stage) const {
   int64_t cuts = 0;
-  for (int32_t chunk = 0; chunk < interleaving_.chunks; ++chunk) cuts += CutsOf(stage, end.exists && chunk == 0) / 2;
-  return layers * price_.forward_ps + end.price.forward_ps + cuts;
+  for (int32_t chunk = 0; chunk < interleaving_.chunks; ++chunk) {
+    cuts += CutsOf(stage, EndOf(stage).exists && chunk == 0) / 2;
+  }
+  return cuts;
+}
+
+int64_t LikeStages::LeastSumPs(int32_t stage, int32_t layers, bool again) const {
+  const int64_t room = RoomOf(stage, layers, again);
+  if (room < 0) return kDoesNotFit;
+  // By the number of layers in the chunks so far; of a chunk with an end of the model one layer is that.
+  std::vector<int64_t> least(static_cast<std::size_t>(layers) + 1, kDoesNotFit);
+  const bool has_end = EndOf(stage).exists;
+  const int32_t fewest = are_alike_ ? 1 : 0;
+  const auto chunk_ps = [&](int32_t count, bool is_end) {
+    return ChunkPs(stage, count, is_end, room, again).value_or(kDoesNotFit);
+  };
+  for (int32_t count = has_end ? 0 : fewest; count <= layers; ++count) {
+    least[static_cast<std::size_t>(count)] = chunk_ps(count, has_end);
+  }
+  std::vector<int64_t> plain;
+  for (int32_t count = 0; count <= layers; ++count) {
+    plain.push_back(count < fewest ? kDoesNotFit : chunk_ps(count, false));
+  }
+  for (int32_t chunk = 1; chunk < interleaving_.chunks; ++chunk) {
+    for (std::size_t sum = least.size(); sum-- > 0;) {
+      int64_t best = kDoesNotFit;
+      for (std::size_t count = 0; count <= sum; ++count) best = std::min(best, plain[count] + least[sum - count]);
+      least[sum] = best;
+    }
+  }
+  return least.back();
+}
+
+int64_t LikeStages::StagePs(int32_t stage, int32_t layers) const {
+  const int64_t sum = SharedRoomPs(stage, layers);
+  // Of fewer layers it is far below what is needed of any stage.
+  const bool is_asked = is_precise_ && layers > 0 && layers + 1 >= dealt_ / interleaving_.num_stages;
+  if (!is_asked || sum == kDoesNotFit) return sum;
+  const auto [known, is_new] = sums_.try_emplace({stage, layers}, sum);
+  if (is_new) {
+    known->second = std::max(sum, std::min(LeastSumPs(stage, layers, false), LeastSumPs(stage, layers, true)));
+  }
+  return known->second;
+}
+
+int64_t LikeStages::FirstChunksPs(int32_t before, bool is_backward) const {
+  if (before == 0) return 0;
+  const LongestPasses layers = table_.PassesPs(0, before, false);
+  const int64_t cuts = interleaving_.cut_ps / 2 + (before - 1) * interleaving_.cut_ps;
+  return (is_backward ? layers.backward_ps : layers.forward_ps) + cuts;
+}
+
+int64_t LikeStages::LastChunksPs(int32_t behind, bool is_backward) const {
+  if (behind == 0) return 0;
+  const LongestPasses layers = table_.PassesPs(num_layers_ - behind, num_layers_, false);
+  const int64_t cuts = interleaving_.cut_ps / 2 + (behind - 1) * interleaving_.cut_ps;
+  return (is_backward ? layers.backward_ps : layers.forward_ps) + cuts;
+}
+
+int64_t LikeStages::WholePassPs(bool is_backward) const {
+  const LongestPasses layers = table_.PassesPs(0, num_layers_, false);
+  int64_t pass = is_backward ? layers.backward_ps : layers.forward_ps;
+  for (int32_t stage = 0; stage < interleaving_.num_stages; ++stage) pass += OneWayCutsPs(stage);
+  return pass;
+}
+
+LikeStages::Load LikeStages::LoadOf(int32_t stage, int32_t layers) const {
+  const int64_t of_one = StagePs(stage, layers);
+  if (of_one == kDoesNotFit) return {};
+  const int64_t stages = interleaving_.num_stages;
+  const int32_t behind = interleaving_.num_stages - 1 - stage;
+  Load load{.passes = SaturatingMultiply(interleaving_.micro_batches, of_one),
+            .front = FirstChunksPs(stage, false),
+            .back = std::max(StepEndPs(stage, layers), FirstChunksPs(stage, true)),
+            .spared = stages - (2 * behind + 1)};
+  if (load.spared <= 0) return load;
+  const int64_t forward = layers * price_.forward_ps + EndOf(stage).price.forward_ps + OneWayCutsPs(stage);
+  const LayerPrice least = !are_alike_ ? LayerPrice{} : behind == 0 ? last_.price : price_;
+  load.whole_front =
+      LastChunksPs(behind, true) + WholePassPs(false) - stages * forward + load.spared * least.forward_ps;
+  load.whole_back =
+      LastChunksPs(behind, false) + WholePassPs(true) - stages * (of_one - forward) + load.spared * least.backward_ps;
+  return load;
 }
 
 int64_t LikeStages::StepPs(int32_t stage, int32_t layers) const {
-  const int64_t of_one = StagePs(stage, layers);
-  if (of_one == kDoesNotFit) return kDoesNotFit;
-  const int64_t stages = interleaving_.num_stages;
-  const int64_t before = stage;
-  const int64_t behind = stages - 1 - stage;
-  // Of other stages: one layer of a chunk, or an end of the model.
-  const auto through = [&](int64_t count, int64_t passes, int64_t end) {
-    return count == 0 || !are_alike_ ? 0 : (count - 1) * passes + end;
+  const Load load = LoadOf(stage, layers);
+  if (load.passes == kDoesNotFit) return kDoesNotFit;
+  return SaturatingAdd(load.passes, std::max(load.front, load.whole_front) + std::max(load.back, load.whole_back));
+}
+
+int64_t LikeStages::FirstChunkLayers(const TwoChunks& stage, const Load& load, int64_t cap) const {
+  const int64_t forward = price_.forward_ps;
+  const int64_t backward = price_.backward_ps;
+  const bool is_last = stage.number + 1 == interleaving_.num_stages;
+  const int64_t beyond = stage.first_before - (stage.number - 1);
+  const int64_t drained = FirstChunksPs(stage.number, true) + beyond * backward;
+  const int64_t front = load.front + beyond * forward;
+  const int64_t back = std::max(load.back, drained);
+  const int64_t most = stage.layers - (is_last ? 0 : 1);
+  // As if its first chunk had no layer at all, behind the second stage.
+  const int64_t cuts = CutsOf(1, false) / 2;
+  const int64_t second = FirstChunksPs(1, false) + (stage.before - stage.first_before) * forward +
+                         interleaving_.num_stages * (forward + cuts - CutsOf(stage.number, false) / 2) +
+                         (stage.number - 1) * cuts;
+  const auto ends = [&](int64_t layers) {
+    const int64_t others = load.spared <= 0 ? 0 : load.spared * (most - layers);
+    const bool is_late =
+        stage.number > 1 && load.passes + second - interleaving_.num_stages * layers * forward + drained > cap;
+    return !is_late && load.passes + std::max(front, load.whole_front + others * forward) +
+                               std::max(back, load.whole_back + others * backward) <=
+                           cap;
   };
-  const int64_t filled = through(before, price_.forward_ps, first_.price.forward_ps);
-  const int64_t drained = through(before, price_.backward_ps, first_.price.backward_ps);
-  int64_t front = filled;
-  const int64_t spared = stages - (2 * behind + 1);
-  if (spared >= 0) {
-    const int64_t last_chunk = behind == 0 ? last_.price.forward_ps : price_.forward_ps;
-    int64_t whole = through(behind, price_.backward_ps, last_.price.backward_ps) + dealt_ * price_.forward_ps -
-                    stages * ForwardPs(stage, layers);
-    for (int32_t other = 0; other < interleaving_.num_stages; ++other) whole += ForwardPs(other, 0);
-    if (are_alike_) whole += spared * last_chunk;
-    front = std::max(front, whole);
+  if (most < 1 || !ends(most)) return -1;
+  int64_t low = 1;
+  for (int64_t high = most; low < high;) {
+    const int64_t middle = low + (high - low) / 2;
+    if (ends(middle)) {
+      high = middle;
+    } else {
+      low = middle + 1;
+    }
   }
-  const int64_t end = layers * price_.step_end_ps + EndOf(stage).price.step_end_ps;
-  return SaturatingAdd(SaturatingMultiply(interleaving_.micro_batches, of_one), front + std::max(end, drained));
+  return low;
+}
+
+std::vector<std::vector<LikeStages::Load>> LikeStages::LoadsBy(int64_t cap) const {
+  std::vector<std::vector<Load>> loads(static_cast<std::size_t>(interleaving_.num_stages));
+  for (int32_t stage = 0; stage < interleaving_.num_stages; ++stage) {
+    std::vector<Load>& own = loads[static_cast<std::size_t>(stage)];
+    own.resize(static_cast<std::size_t>(FewestLayers(stage)));
+    while (static_cast<int32_t>(own.size()) <= dealt_ && !poller_.ShouldStop(kUnitsPerChoice)) {
+      const auto layers = static_cast<int32_t>(own.size());
+      const int64_t time = layers * (price_.forward_ps + price_.backward_ps);
+      if (SaturatingMultiply(interleaving_.micro_batches, time) > cap) break;
+      own.push_back(LoadOf(stage, layers));
+    }
+  }
+  return loads;
+}
+
+bool LikeStages::MayEndBy(int64_t cap, const std::vector<std::vector<Load>>& loads) const {
+  // By how many layers the stages from the second one on have: how few of them their first chunks can have.
+  const auto all = static_cast<std::size_t>(dealt_);
+  std::vector<int64_t> first(all + 1, kDoesNotFit);
+  first[0] = 0;
+  for (int32_t number = 1; number < interleaving_.num_stages; ++number) {
+    const std::vector<Load>& own = loads[static_cast<std::size_t>(number)];
+    std::vector<int64_t> next(all + 1, kDoesNotFit);
+    for (std::size_t before = 0; before <= all; ++before) {
+      if (first[before] == kDoesNotFit) continue;
+      if (poller_.ShouldStop(kUnitsPerChoice)) return true;
+      for (std::size_t layers = 0; layers < own.size(); ++layers) {
+        if (own[layers].passes > cap) continue;
+        const auto here = static_cast<int64_t>(layers);
+        const int64_t chosen =
+            FirstChunkLayers({number, here, static_cast<int64_t>(before), first[before]}, own[layers], cap);
+        if (chosen < 0) continue;
+        int64_t& known = next[std::min(all, before + layers)];
+        known = std::min(known, first[before] + chosen);
+      }
+    }
+    first = std::move(next);
+  }
+  int64_t in_front = -1;
+  for (const Load& load : loads.front()) {
+    ++in_front;
+    const std::size_t missing = all - std::min(all, static_cast<std::size_t>(in_front));
+    if (load.passes == kDoesNotFit || load.passes + load.front + load.back > cap) continue;
+    if (std::any_of(first.begin() + static_cast<std::ptrdiff_t>(missing), first.end(),
+                    [](int64_t layers) { return layers < kDoesNotFit; })) {
+      return true;
+    }
+  }
+  return false;
+}
+
+int64_t LikeStages::StepEndPs(int32_t stage, int32_t layers) const {
+  return layers * price_.step_end_ps + EndOf(stage).price.step_end_ps;
+}
+
+int64_t LikeStages::UrgencyPs(int32_t stage, int32_t layers) const {
+  const bool has_longest_end = StepEndPs(stage, layers) > Average() * price_.step_end_ps;
+  return has_longest_end ? kDoesNotFit : StepPs(stage, layers);
 }
 
 int32_t LikeStages::FewestLayers(int32_t stage) const {
@@ -228,6 +417,24 @@ int32_t LikeStages::FewestLayers(int32_t stage) const {
 }
 
 int32_t LikeStages::Average() const { return static_cast<int32_t>(CeilDivide(dealt_, interleaving_.num_stages)); }
+
+template <typename TimeOf>
+void LikeStages::GiveBack(TimeOf time_of, std::vector<int32_t>& layers_by_stage) const {
+  int64_t surplus = -int64_t{dealt_};
+  std::vector<int64_t> times;
+  for (const int32_t layers : layers_by_stage) {
+    times.push_back(time_of(static_cast<int32_t>(times.size()), layers));
+    surplus += layers;
+  }
+  for (; surplus > 0; --surplus) {
+    std::size_t longest = times.size();
+    for (std::size_t s = 0; s < times.size(); ++s) {
+      if (layers_by_stage[s] <= FewestLayers(static_cast<int32_t>(s))) continue;
+      if (longest == times.size() || times[s] > times[longest]) longest = s;
+    }
+    times[longest] = time_of(static_cast<int32_t>(longest), --layers_by_stage[longest]);
+  }
+}
 
 template <typename TimeOf, typename LeastOf>
 int64_t LikeStages::LeastCap(TimeOf time_of, LeastOf least_of, std::vector<int32_t>* layers_by_stage) const {
@@ -272,24 +479,7 @@ int64_t LikeStages::LeastCap(TimeOf time_of, LeastOf least_of, std::vector<int32
     }
     if (found == caps.end()) return kDoesNotFit;
     if (layers_by_stage == nullptr) return *found;
-    int64_t surplus = -int64_t{dealt_};
-    for (const Times& own : times) {
-      layers_by_stage->push_back(held_under(own, *found));
-      surplus += layers_by_stage->back();
-    }
-    // The longest stages give theirs back.
-    for (; surplus > 0; --surplus) {
-      std::size_t longest = times.size();
-      int64_t longest_ps = -1;
-      for (std::size_t s = 0; s < times.size(); ++s) {
-        const int32_t held = (*layers_by_stage)[s];
-        const int64_t time = times[s][static_cast<std::size_t>(held)];
-        if (held <= FewestLayers(static_cast<int32_t>(s)) || time <= longest_ps) continue;
-        longest = s;
-        longest_ps = time;
-      }
-      --(*layers_by_stage)[longest];
-    }
+    for (const Times& own : times) layers_by_stage->push_back(held_under(own, *found));
     return *found;
   }
 }

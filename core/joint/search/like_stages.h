@@ -9,7 +9,9 @@
 #define PLANWRIGHT_CORE_JOINT_SEARCH_LIKE_STAGES_H_
 
 #include <cstdint>
+#include <map>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "core/base/polling.h"
@@ -40,11 +42,13 @@ class LikeStages {
   bool are_alike() const { return are_alike_; }
   // No division has a longest chunk that takes less, passes and transfers; kDoesNotFit. Interrupted: 0.
   int64_t LeastChunkPs();
-  // No division's step takes less, task by task (StepPs below); kDoesNotFit. Interrupted: 0.
-  int64_t LeastStepPs();
-  // Where the chunks of the best division begin, and behind the last one. Interrupted: none. REQUIRES: are_alike();
-  // LeastChunkPs() fits.
-  std::vector<int32_t> BestCuts();
+  // No division's step takes less, task by task (StepPs and MayEndBy below), as far as `needed`; kDoesNotFit.
+  // Interrupted: 0, or less than could be.
+  int64_t LeastStepPs(int64_t needed);
+  // Where the chunks of a division with the least longest chunk begin, and behind the last one: where stages could hold
+  // more layers than there are, those with the longest chunk have fewer, or, `by_step`, those whose work ends last.
+  // Interrupted: none. REQUIRES: are_alike(); LeastChunkPs() fits.
+  std::vector<int32_t> BestCuts(bool by_step);
 
  private:
   struct End {
@@ -65,23 +69,73 @@ class LikeStages {
   // How many layers lie beside the end of the model in its chunk; others are in the other chunks, as evenly as can be.
   int64_t LongestChunkPs(int32_t stage, int32_t layers, int32_t beside_end, bool again) const;
   int64_t BestLongestChunkPs(int32_t stage, int32_t layers, int32_t* beside_end) const;
+  // What all chunks of a stage take at least: as if they shared what is left of the device.
+  int64_t SharedRoomPs(int32_t stage, int32_t layers) const;
+  // The same where each has its part of it, over all ways to divide the layers among them. O(chunks x layers^2).
+  int64_t LeastSumPs(int32_t stage, int32_t layers, bool again) const;
   int64_t StagePs(int32_t stage, int32_t layers) const;
   // What no step takes less than in which stage k of S, counted from 0, has so many of the layers that are dealt out:
   // its passes of all M micro-batches, what must be done before they begin, and the longer of its own end of the step
-  // and the backward passes of the last micro-batch through the stages before it, in their first chunks.
-  //
-  // Before its first pass the first chunks of the stages before it have done a forward pass each. Or its first backward
-  // pass waits for the forward pass of the whole model and the backward passes of the stages behind it in their last
-  // chunks; by then it has done (chunks - 1) S + r of its own forward passes, r = 2 (S - 1 - k) + 1: where r <= S those
-  // are S of each chunk but S - r of the last one. Each chunk has a layer at least.
+  // and what must be done when they have ended.
+  struct Load {
+    int64_t passes = kDoesNotFit;
+    // The stages before it pass the first micro-batch through their first chunks, and the last one back through them.
+    int64_t front = 0;
+    int64_t back = 0;
+    // With r = 2 (S - 1 - k) + 1: S - r. Where that is more than 0:
+    //
+    // Its first backward pass waits for the forward pass of the whole model and the backward passes of the stages
+    // behind it in their last chunks; by then it has done S of its own forward passes of each chunk but the last, and r
+    // of that. After its last forward pass the last micro-batch goes on through the stages behind it and back through
+    // the whole model, while it has S backward passes of each chunk but the last, and r of that, left.
+    int64_t spared = 0;
+    int64_t whole_front = 0;
+    int64_t whole_back = 0;
+  };
+  // Each chunk has a layer at least, so that the first chunks of k stages have the first k layers of the model. Layers
+  // of other kinds that the stage has count as nothing: M of their passes are no less than the S that are subtracted.
+  Load LoadOf(int32_t stage, int32_t layers) const;
   int64_t StepPs(int32_t stage, int32_t layers) const;
-  int64_t ForwardPs(int32_t stage, int32_t layers) const;
+  int64_t StepEndPs(int32_t stage, int32_t layers) const;
+  // StepPs; where the end of the stage would be the longest of the step, more than any.
+  int64_t UrgencyPs(int32_t stage, int32_t layers) const;
+  // Of two chunks a stage: a stage and how many layers lie in those before it from the second one on, and in their
+  // first chunks.
+  struct TwoChunks {
+    int32_t number = 1;
+    int64_t layers = 0;
+    int64_t before = 0;
+    int64_t first_before = 0;
+  };
+  // How few of its layers the first chunk of a stage must have so that the step ends by `cap`; -1: it does not.
+  //
+  // Fewer in the first chunks are passed sooner, but more are in the second ones: the second stage does S forward
+  // passes of its first chunk and one of the second, which all stages up to this one do after each other, and then this
+  // stage has all of its work left but S forward passes of its own first chunk. And the longer its last chunk is, the
+  // less it has done before its first backward pass, and has left behind its last forward pass (Load).
+  int64_t FirstChunkLayers(const TwoChunks& stage, const Load& load, int64_t cap) const;
+  // By stage and layers, as far as their passes take no more than `cap`.
+  std::vector<std::vector<Load>> LoadsBy(int64_t cap) const;
+  // Whether some division into two chunks a stage may end by then. With fewer layers in first chunks stages begin and
+  // end no later, as backward passes take no less than forward ones, so the fewest are kept for each number of layers.
+  bool MayEndBy(int64_t cap, const std::vector<std::vector<Load>>& loads) const;
+  int64_t LeastOfTwoPs(int64_t least, int64_t needed) const;
+  // One pass of the first chunks of so many stages from the front, and of the last ones of those at the end.
+  int64_t FirstChunksPs(int32_t before, bool is_backward) const;
+  int64_t LastChunksPs(int32_t behind, bool is_backward) const;
+  // One pass through all chunks.
+  int64_t WholePassPs(bool is_backward) const;
+  // What the passes of all chunks of a stage receive and send at least, one way.
+  int64_t OneWayCutsPs(int32_t stage) const;
   int32_t FewestLayers(int32_t stage) const;
   int32_t Average() const;
   // The least cap under which the stages hold all layers, each as many as its times allow. `least_of`: what any stage
   // with so many layers takes at least.
   template <typename TimeOf, typename LeastOf>
   int64_t LeastCap(TimeOf time_of, LeastOf least_of, std::vector<int32_t>* layers_by_stage) const;
+  // What the stages hold beyond all layers is given back, a layer at a time, by that of which `time_of` is most.
+  template <typename TimeOf>
+  void GiveBack(TimeOf time_of, std::vector<int32_t>& layers_by_stage) const;
   int64_t LeastChunkCap(std::vector<int32_t>* layers_by_stage) const;
 
   const StageTable& table_;
@@ -89,6 +143,10 @@ class LikeStages {
   Interleaving interleaving_;
   Poller& poller_;
   bool are_alike_ = true;
+  // What each chunk computes again counts by itself, which is some ten times as slow.
+  bool is_precise_ = false;
+  // By stage and layers, then.
+  mutable std::map<std::pair<int32_t, int32_t>, int64_t> sums_;
   // Layers of the kind that is dealt out.
   int32_t dealt_ = 0;
   LayerPrice price_;
