@@ -45,6 +45,11 @@ class LayerPricer {
   virtual const std::vector<std::string>& labels() const = 0;
   // By kind. Empty: the model cannot be spread so (heads, experts or the sequence do not divide).
   virtual std::vector<LayerPrice> Price(const PriceQuery& query) const = 0;
+  // The same for stages that may differ: each needs prices of its own layers only. Empty: no layer can be spread so.
+  virtual std::vector<LayerPrice> PriceOfAny(const PriceQuery& query) const { return Price(query); }
+  std::vector<LayerPrice> PriceFor(const PriceQuery& query, bool per_stage) const {
+    return per_stage ? PriceOfAny(query) : Price(query);
+  }
   // Model FLOPs of one sample, forward and backward, with causal attention and nothing computed again.
   virtual double flops_per_sample() const = 0;
   virtual int64_t tokens_per_sample() const = 0;
