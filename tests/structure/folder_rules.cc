@@ -64,7 +64,10 @@ std::vector<FolderRule> CoreRules() {
        not_in_core,
        {"efficiency_fit", "fit_errors", "read_runs", "run_prediction", "training_run", "accelerators",
         "calibrated_cluster", "example_runs"}},
-      {"core/joint/search", {"core/base", "core/model", "core/joint/cost"}, not_in_core, {"joint_search"}},
+      {"core/joint/search",
+       {"core/base", "core/model", "core/joint/cost"},
+       not_in_core,
+       {"joint_search", "fewest_search"}},
       // What is compared with the search shares its costs alone.
       {"core/joint/baselines", {"core/base", "core/model", "core/joint/cost"}, not_in_core, {"joint_baselines"}},
       {"core/joint/place",
