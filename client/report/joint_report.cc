@@ -67,7 +67,7 @@ void AddDevicesRow(const v1::Plan& plan, Table& table) {
   const int64_t allowed = count("devices_allowed");
   const int64_t needed = count("devices_needed");
   const std::string proof = needed == allowed ? "fewer provably do not" : absl::StrCat(needed, " are needed at least");
-  table.AddRow({"fewest devices", absl::StrCat(allowed, " (some of a node, or whole nodes) ", what, "; ", proof)});
+  table.AddRow({"fewest devices", absl::StrCat(allowed, " ", what, "; ", proof)});
 }
 
 // Samples of graphs without a transformer have no tokens, and their operators may say nothing of FLOPs.

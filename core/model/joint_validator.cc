@@ -318,32 +318,36 @@ class JointRules {
     });
   }
 
-  // Where replicas take turns, stages may differ in their tensor degrees.
+  // Where replicas take turns or degrees are chosen by stage, stages may differ in them.
   void CheckVariantDegrees() {
-    const std::vector<int32_t> common = TensorDegreesOf(graph_);
-    std::set<int32_t> known;
-    for (const Operator& op : graph_.operators) {
-      for (const OperatorVariant& variant : op.variants) known.insert(variant.tensor_degree);
-    }
-    if (common.empty() && !IsRoundRobin()) {
-      violations_.Add("graph.operators", "must have variants of one tensor degree that all of them have");
+    const bool may_differ = IsRoundRobin() || joint_.per_stage;
+    const std::vector<int32_t> known = TensorDegreesOf(graph_, may_differ ? DegreesOf::kAny : DegreesOf::kEvery);
+    const bool have_variants = std::any_of(graph_.operators.begin(), graph_.operators.end(),
+                                           [](const Operator& op) { return !op.variants.empty(); });
+    if (known.empty()) {
+      violations_.Add("graph.operators",
+                      "must have variants of one tensor degree that all of them have, unless problem.joint.degrees is "
+                      "PER_STAGE");
     }
     CheckList("tensor_degrees", joint_.tensor_degrees, [&](int64_t degree) -> std::string {
-      if (known.empty()) return "";
-      if (IsRoundRobin()) return known.contains(static_cast<int32_t>(degree)) ? "" : "must be one that variants have";
-      const bool is_common = std::find(common.begin(), common.end(), degree) != common.end();
-      return is_common ? "" : "must be a tensor degree that all operators with variants have";
+      if (!have_variants || IsIn(known, degree)) return "";
+      return may_differ ? "must be one that variants have"
+                        : "must be a tensor degree that all operators with variants have";
     });
   }
 
-  void CheckCommonDegrees(const char* field, const std::vector<int32_t>& listed, const std::vector<int32_t>& common) {
-    if (common.empty()) {
-      violations_.Add("graph.operators",
-                      absl::StrCat("must have variants of some of ", field, " that all of them have"));
+  // `known`: those that may be listed.
+  void CheckOtherDegrees(const char* field, const std::vector<int32_t>& listed, const std::vector<int32_t>& known) {
+    if (known.empty()) {
+      violations_.Add("graph.operators", absl::StrCat("must have variants of some of ", field,
+                                                      " that all of them have, unless problem.joint.degrees is "
+                                                      "PER_STAGE"));
     }
     CheckList(field, listed, [&](int64_t degree) -> std::string {
       if (IsRoundRobin()) return degree == 1 ? "" : "must be 1 where replicas take turns";
-      return IsIn(common, degree) ? "" : "must be one that all operators with variants have; without variants 1";
+      if (IsIn(known, degree)) return "";
+      return joint_.per_stage ? "must be one that variants have; without variants 1"
+                              : "must be one that all operators with variants have; without variants 1";
     });
   }
 
@@ -360,8 +364,9 @@ class JointRules {
                       "--workload=training adds them");
     }
     CheckVariantDegrees();
-    CheckCommonDegrees("context_degrees", joint_.context_degrees, ContextDegreesOf(graph_));
-    CheckCommonDegrees("expert_degrees", joint_.expert_degrees, ExpertDegreesOf(graph_));
+    const DegreesOf which = joint_.per_stage ? DegreesOf::kAny : DegreesOf::kEvery;
+    CheckOtherDegrees("context_degrees", joint_.context_degrees, ContextDegreesOf(graph_, which));
+    CheckOtherDegrees("expert_degrees", joint_.expert_degrees, ExpertDegreesOf(graph_, which));
   }
 
   void CheckMeasuredClasses(const std::vector<MeasuredLayer>& rows) {

@@ -25,8 +25,8 @@ bool CanBeEstimated(const Operator& op, const DeviceClass& device_class, bool tr
 
 // Of operators whose variants say one.
 template <typename DegreeOf>
-std::vector<int32_t> CommonDegrees(const OperatorGraph& graph, DegreeOf degree_of) {
-  std::optional<std::set<int32_t>> common;
+std::vector<int32_t> VariantDegrees(const OperatorGraph& graph, DegreesOf which, DegreeOf degree_of) {
+  std::optional<std::set<int32_t>> degrees;
   for (const Operator& op : graph.operators) {
     std::set<int32_t> own;
     for (const OperatorVariant& variant : op.variants) {
@@ -34,14 +34,16 @@ std::vector<int32_t> CommonDegrees(const OperatorGraph& graph, DegreeOf degree_o
       if (degree.has_value()) own.insert(*degree);
     }
     if (own.empty()) continue;
-    if (common.has_value()) {
-      std::erase_if(*common, [&](int32_t degree) { return !own.contains(degree); });
+    if (!degrees.has_value()) {
+      degrees = std::move(own);
+    } else if (which == DegreesOf::kAny) {
+      degrees->merge(own);
     } else {
-      common = std::move(own);
+      std::erase_if(*degrees, [&](int32_t degree) { return !own.contains(degree); });
     }
   }
-  if (!common.has_value()) return {1};
-  return {common->begin(), common->end()};
+  if (!degrees.has_value()) return {1};
+  return {degrees->begin(), degrees->end()};
 }
 
 }  // namespace
@@ -61,16 +63,18 @@ bool CanRun(const Operator& op, const DeviceClass& device_class, Workload worklo
          CanBeEstimated(op, device_class, training);
 }
 
-std::vector<int32_t> TensorDegreesOf(const OperatorGraph& graph) {
-  return CommonDegrees(graph, [](const OperatorVariant& variant) { return std::optional(variant.tensor_degree); });
+std::vector<int32_t> TensorDegreesOf(const OperatorGraph& graph, DegreesOf which) {
+  return VariantDegrees(graph, which,
+                        [](const OperatorVariant& variant) { return std::optional(variant.tensor_degree); });
 }
 
-std::vector<int32_t> ContextDegreesOf(const OperatorGraph& graph) {
-  return CommonDegrees(graph, [](const OperatorVariant& variant) { return std::optional(variant.context_degree); });
+std::vector<int32_t> ContextDegreesOf(const OperatorGraph& graph, DegreesOf which) {
+  return VariantDegrees(graph, which,
+                        [](const OperatorVariant& variant) { return std::optional(variant.context_degree); });
 }
 
-std::vector<int32_t> ExpertDegreesOf(const OperatorGraph& graph) {
-  return CommonDegrees(graph, [](const OperatorVariant& variant) { return variant.expert_degree; });
+std::vector<int32_t> ExpertDegreesOf(const OperatorGraph& graph, DegreesOf which) {
+  return VariantDegrees(graph, which, [](const OperatorVariant& variant) { return variant.expert_degree; });
 }
 
 }  // namespace planwright

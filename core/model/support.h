@@ -18,11 +18,14 @@ const OperatorCost* MeasuredCost(const Operator& op, const DeviceClass& device_c
 // need neither. What the workload drops (BACKWARD operators for INFERENCE) runs anywhere. Complexity O(costs).
 bool CanRun(const Operator& op, const DeviceClass& device_class, Workload workload);
 
-// Degrees of which every operator with variants has one, ascending; 1 where none has variants. Operators whose variants
-// say no expert degree have each. O(variants log variants).
-std::vector<int32_t> TensorDegreesOf(const OperatorGraph& graph);
-std::vector<int32_t> ContextDegreesOf(const OperatorGraph& graph);
-std::vector<int32_t> ExpertDegreesOf(const OperatorGraph& graph);
+// Of degrees of variants: those that every operator with variants has, or those that any has.
+enum class DegreesOf { kEvery, kAny };
+
+// Ascending; 1 where none has variants. Operators whose variants say no expert degree have each.
+// O(variants log variants).
+std::vector<int32_t> TensorDegreesOf(const OperatorGraph& graph, DegreesOf which = DegreesOf::kEvery);
+std::vector<int32_t> ContextDegreesOf(const OperatorGraph& graph, DegreesOf which = DegreesOf::kEvery);
+std::vector<int32_t> ExpertDegreesOf(const OperatorGraph& graph, DegreesOf which = DegreesOf::kEvery);
 
 }  // namespace planwright
 

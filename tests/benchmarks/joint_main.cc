@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <iostream>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -50,6 +51,13 @@ Case Mixed(Case made, const std::string& other) {
   const DeviceClassId added(made.cluster.device_classes.size() - 1);
   std::vector<Device>& devices = made.cluster.devices;
   for (std::size_t d = devices.size() / 2; d < devices.size(); ++d) devices[d].device_class = added;
+  return made;
+}
+
+// On the fewest devices that hold the model, or that train so many tokens per second.
+Case Fewest(Case made, std::optional<double> tokens_per_second) {
+  made.problem.objective = Objective::kMinDevices;
+  made.problem.joint->target_tokens_per_second = tokens_per_second;
   return made;
 }
 
@@ -109,6 +117,10 @@ std::vector<Case> Cases() {
   cases.push_back(CaseOf("Llama-3 405B, 4,096 H100", "llama3-405b", "dgx-h100:512", 2'048));
   cases.push_back(CaseOf("DeepSeek-V3, 2,048 H800", "deepseek-v3", "dgx-h100:256?inside_gb=160", 15'360));
   cases.push_back(Mixed(CaseOf("Llama-3 70B, 64 H100 and 64 A100", "llama3-70b", "dgx-h100:16", 512), "dgx-a100:16"));
+  const Case of_many = CaseOf("Llama-3 70B, fewest of 1,024 H100", "llama3-70b", "dgx-h100:128", 1'024);
+  cases.push_back(Fewest(of_many, std::nullopt));
+  cases.push_back(Fewest(of_many, 300'000));
+  cases.back().name += ", 300,000 tokens/s";
   for (const bool per_stage : {false, true}) {
     const char* spread = per_stage ? ", by stage" : ", uniform";
     cases.push_back(

@@ -68,7 +68,10 @@ std::vector<FolderRule> CoreRules() {
        {"core/base", "core/model", "core/joint/cost", "core/topology"},
        not_in_core,
        {"link_uses", "step_tasks"}},
-      {"core/joint/search", {"core/base", "core/model", "core/joint/cost"}, not_in_core, {"joint_search"}},
+      {"core/joint/search",
+       {"core/base", "core/model", "core/joint/cost"},
+       not_in_core,
+       {"joint_search", "fewest_search"}},
       // What is compared with the search shares its costs alone.
       {"core/joint/baselines", {"core/base", "core/model", "core/joint/cost"}, not_in_core, {"joint_baselines"}},
       {"core/joint/place",

@@ -234,8 +234,8 @@ void ClearFieldAt(std::string_view path, Message& message) {
 }
 
 absl::Status ParseDuration(std::string_view text, google::protobuf::Duration& duration) {
-  constexpr std::array<std::pair<std::string_view, double>, 5> kUnits = {
-      {{"ms", 1e-3}, {"us", 1e-6}, {"s", 1}, {"m", 60}, {"h", 3600}}};
+  constexpr std::array<std::pair<std::string_view, double>, 6> kUnits = {
+      {{"ms", 1e-3}, {"us", 1e-6}, {"s", 1}, {"m", 60}, {"h", 3600}, {"d", 86400}}};
   std::string_view digits = text;
   double unit_seconds = 1;
   for (const auto& [unit, seconds] : kUnits) {
@@ -248,7 +248,7 @@ absl::Status ParseDuration(std::string_view text, google::protobuf::Duration& du
   const bool is_number = ParseNumber(digits, number) && std::isfinite(number);
   const double seconds = number * unit_seconds;
   if (!is_number || seconds < 0 || seconds > kSecondsPerYear) {
-    return MustBe("a time such as 500ms, 10s, 2m or 1h, at most a year", text);
+    return MustBe("a time such as 500ms, 10s, 2m, 1h or 3d, at most a year", text);
   }
   const double whole = std::floor(seconds);
   duration.set_seconds(static_cast<int64_t>(whole));

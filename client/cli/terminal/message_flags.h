@@ -23,7 +23,7 @@ Flag MessageFlag(std::string name, std::string_view path, std::string help, goog
 // Unsets the field at `path` below `message`. REQUIRES: the field exists.
 void ClearFieldAt(std::string_view path, google::protobuf::Message& message);
 
-// "500ms", "10s", "2m", "1h"; a bare number counts seconds; fractions are fine. INVALID_ARGUMENT: anything else,
+// "500ms", "10s", "2m", "1h", "3d"; a bare number counts seconds; fractions are fine. INVALID_ARGUMENT: anything else,
 // negative, or longer than a year.
 absl::Status ParseDuration(std::string_view text, google::protobuf::Duration& duration);
 

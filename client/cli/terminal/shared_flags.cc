@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <cstddef>
 #include <span>
 #include <sstream>
 #include <utility>
@@ -148,6 +150,22 @@ Flag LabelsFlag(v1::PlanningProblem& problem) {
       }};
 }
 
+// "2e12/30d": so many tokens within that time, which is a speed.
+absl::Status SetTokensWithin(const std::string& text, v1::PlanningProblem& problem) {
+  const std::size_t slash = text.find('/');
+  double tokens = 0;
+  google::protobuf::Duration time;
+  const bool is_said = slash != std::string::npos && absl::SimpleAtod(text.substr(0, slash), &tokens) &&
+                       ParseDuration(text.substr(slash + 1), time).ok();
+  const double speed = is_said ? tokens / (static_cast<double>(time.seconds()) + 1e-9 * time.nanos()) : 0;
+  if (!std::isfinite(speed) || speed <= 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("must be tokens and the time for them, such as 2e12/30d, is \"", text, "\""));
+  }
+  problem.mutable_joint()->set_target_tokens_per_second(speed);
+  return absl::OkStatus();
+}
+
 // `flag`, which sets the field at `path`; `given` gets that where it does.
 Flag Noted(Flag flag, std::string path, std::vector<std::string>& given) {
   flag.set = [set = std::move(flag.set), path = std::move(path), &given](std::string_view text) {
@@ -248,6 +266,10 @@ FlagGroup ProblemFlags(v1::PlanningProblem& problem, std::vector<std::string>* g
     const bool is_schedule = std::string_view(setting.name) == "schedule";
     add(is_schedule ? ScheduleFlag(std::move(flag), problem, given) : std::move(flag), setting.path);
   }
+  add({"tokens_within", "TOKENS/TIME",
+       "in place of --target_tokens_per_second: a number of tokens and the time for them, such as 2e12/30d",
+       [&problem](std::string_view text) { return SetTokensWithin(std::string(text), problem); }},
+      "joint.target_tokens_per_second");
   add(LabelsFlag(problem), "devices_to_use.match_labels");
   return group;
 }

@@ -100,8 +100,9 @@ std::vector<int32_t> GroupLayers(int32_t num_layers, int32_t most) {
 std::vector<LayerPrice> ClosestPrices(const BaselineQuestion& question, const AlpaChoice& choice,
                                       const Degrees& degrees) {
   const TrainingClass& part = question.cluster.classes.front();
-  return question.pricer.Price(QueryOn(question.cluster, part, question.cluster.LeastTierOf(part, degrees.devices()),
-                                       degrees, choice.samples / degrees.data, choice.sharding));
+  return question.pricer.PriceOfAny(QueryOn(question.cluster, part,
+                                            question.cluster.LeastTierOf(part, degrees.devices()), degrees,
+                                            choice.samples / degrees.data, choice.sharding));
 }
 
 AlpaTable::AlpaTable(const BaselineQuestion& question, const AlpaChoice& choice, const std::vector<int64_t>& sizes,

@@ -46,6 +46,8 @@ struct LayerPrice {
   int64_t output_bytes = 0;
   // The times were measured.
   bool is_measured = false;
+  // Where the layer cannot run on ranks so spread, of all this output_bytes alone counts: what goes through a boundary.
+  bool can_run = true;
 
   int64_t state_bytes() const { return parameter_bytes + gradient_bytes + optimizer_bytes; }
 };

@@ -46,7 +46,12 @@ class LayerPricer {
   virtual const std::vector<std::string>& labels() const = 0;
   // By kind. Empty: the model cannot be spread so (heads, experts or the sequence do not divide).
   virtual std::vector<LayerPrice> Price(const PriceQuery& query) const = 0;
-  // What these prices consist of, by kind. Empty: all of it counts as computation. REQUIRES: Price has an answer.
+  // The same for stages that may differ: each needs prices of its own layers only. Empty: no layer can be spread so.
+  virtual std::vector<LayerPrice> PriceOfAny(const PriceQuery& query) const { return Price(query); }
+  std::vector<LayerPrice> PriceFor(const PriceQuery& query, bool per_stage) const {
+    return per_stage ? PriceOfAny(query) : Price(query);
+  }
+  // What these prices consist of, by kind. Empty: all of it counts as computation. REQUIRES: PriceOfAny has an answer.
   virtual std::vector<LayerParts> Parts(const PriceQuery& /*query*/) const { return {}; }
   // Model FLOPs of one sample, forward and backward, with causal attention and nothing computed again.
   virtual double flops_per_sample() const = 0;

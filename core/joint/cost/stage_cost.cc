@@ -260,7 +260,7 @@ class PlanCosting {
   // False: its layers have no price.
   bool AddStage(std::size_t s) {
     JointStage& stage = plan_.stages[s];
-    if (PricesOf(stage).empty()) return false;
+    if (!HavePrices(stage)) return false;
     const int64_t from_end = num_stages_ - static_cast<int64_t>(s);
     StageSum total(pricer_, PricesOf(stage), plan_.order,
                    HeldBy(plan_.order, plan_.micro_batches, from_end, num_stages_, plan_.chunks));
@@ -291,9 +291,19 @@ class PlanCosting {
     return true;
   }
 
+  bool HavePrices(const JointStage& stage) {
+    const std::vector<LayerPrice>& prices = PricesOf(stage);
+    if (prices.empty()) return false;
+    return std::all_of(stage.chunks.begin(), stage.chunks.end(), [&](const JointChunk& chunk) {
+      const auto first = pricer_.kinds().begin() + chunk.first_layer;
+      return std::all_of(first, first + static_cast<std::ptrdiff_t>(chunk.recomputation.size()),
+                         [&](int32_t kind) { return prices[static_cast<std::size_t>(kind)].can_run; });
+    });
+  }
+
   const std::vector<LayerPrice>& PricesOf(const JointStage& stage) {
     PriceQuery query = StageQuery(row_, plan_, stage);
-    if (prices_.empty() || query != priced_) prices_ = pricer_.Price(query);
+    if (prices_.empty() || query != priced_) prices_ = pricer_.PriceFor(query, plan_.per_stage);
     priced_ = std::move(query);
     return prices_;
   }

@@ -100,8 +100,8 @@ int64_t LeastMemory(const Cluster& cluster, const std::vector<DeviceId>& devices
   return least - reserved_bytes;
 }
 
-// So many nodes of a class, whose devices begin at `from`, ascending: those of the fullest pods, and in these of the
-// fullest racks.
+// So many nodes of a class, whose devices begin at `from`: those of the fullest pods first, and in these of the fullest
+// racks.
 std::vector<int32_t> FullestFirst(const TrainingCluster& cluster, std::vector<DeviceId>::const_iterator from,
                                   const TrainingClass& part, int32_t count) {
   const auto group_of = [&](int32_t node, const TrainingGroup& group) {
@@ -124,7 +124,6 @@ std::vector<int32_t> FullestFirst(const TrainingCluster& cluster, std::vector<De
     return keys[static_cast<std::size_t>(a)] < keys[static_cast<std::size_t>(b)];
   });
   nodes.resize(static_cast<std::size_t>(count));
-  std::sort(nodes.begin(), nodes.end());
   return nodes;
 }
 
@@ -209,7 +208,9 @@ TrainingCluster FirstDevicesByClass(const TrainingCluster& cluster, const std::v
     const int64_t per_node = all.devices_per_node;
     const auto whole = static_cast<int32_t>(counts[number] / per_node);
     const auto rest = static_cast<int32_t>(counts[number] % per_node);
-    const std::vector<int32_t> nodes = FullestFirst(cluster, from, all, whole + (rest > 0 ? 1 : 0));
+    // Part of a node is of the one behind the whole ones, so that more devices are never worse.
+    std::vector<int32_t> nodes = FullestFirst(cluster, from, all, whole + (rest > 0 ? 1 : 0));
+    std::sort(nodes.begin(), nodes.begin() + whole);
     for (std::size_t i = 0; i < nodes.size(); ++i) {
       const auto first = from + nodes[i] * per_node;
       part.devices.insert(part.devices.end(), first, first + (std::cmp_less(i, whole) ? per_node : rest));

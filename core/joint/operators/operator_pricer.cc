@@ -67,6 +67,14 @@ struct LayerSum {
   }
 };
 
+// Of a layer that cannot run.
+LayerPrice Barred(const LayerPrice& price) {
+  LayerPrice barred;
+  barred.output_bytes = price.output_bytes;
+  barred.can_run = false;
+  return barred;
+}
+
 bool IsTooMuch(const LayerPrice& price, std::size_t layers) {
   int64_t most = std::max({price.forward_ps, price.backward_ps, price.step_end_ps, price.recomputed_bytes,
                            price.workspace_bytes, price.parameter_bytes, price.gradient_bytes, price.optimizer_bytes,
@@ -99,9 +107,9 @@ OperatorPricer::OperatorPricer(const OperatorGraph& graph, const Cluster& cluste
 }
 
 void OperatorPricer::FindBorders() {
-  std::vector<std::size_t> layer_of(graph_.operators.size(), 0);
+  layer_of_.assign(graph_.operators.size(), 0);
   for (std::size_t layer = 0; layer < layers_.size(); ++layer) {
-    for (const OperatorId op : layers_.operators[layer]) layer_of[op.index()] = layer;
+    for (const OperatorId op : layers_.operators[layer]) layer_of_[op.index()] = layer;
   }
   const auto is_whole = [&](OperatorId op) {
     return graph_.operators[op.index()].variants.empty() && graph_.operators[op.index()].pass == Pass::kForward;
@@ -109,12 +117,12 @@ void OperatorPricer::FindBorders() {
   borders_.resize(layers_.size());
   for (std::size_t number = 0; number < graph_.tensors.size(); ++number) {
     const Tensor& tensor = graph_.tensors[number];
-    const std::size_t made = layer_of[tensor.producer.index()];
+    const std::size_t made = layer_of_[tensor.producer.index()];
     std::set<std::size_t> readers;
     std::size_t first = made;
     std::size_t last = made;
     for (const OperatorId consumer : tensor.consumers) {
-      const std::size_t read = layer_of[consumer.index()];
+      const std::size_t read = layer_of_[consumer.index()];
       first = std::min(first, read);
       last = std::max(last, read);
       if (is_whole(consumer) && (read != made || !is_whole(tensor.producer))) readers.insert(read);
@@ -197,9 +205,11 @@ std::optional<LayerPrice> OperatorPricer::PriceOfLayer(std::size_t layer, const 
   return price;
 }
 
-std::optional<OperatorPricer::Chosen> OperatorPricer::Choose(const PriceQuery& query) const {
+OperatorPricer::Chosen OperatorPricer::Choose(const PriceQuery& query) const {
   const DeviceClass& device = cluster_.device_classes[query.device_class.index()];
   const ShareQuery share_query{query.degrees, query.samples, graph_.samples_per_micro_batch};
+  Chosen chosen;
+  chosen.can_run.assign(layers_.size(), true);
   std::vector<std::vector<OperatorChoice>> choices;
   choices.reserve(graph_.operators.size());
   for (std::size_t op = 0; op < graph_.operators.size(); ++op) {
@@ -211,9 +221,10 @@ std::optional<OperatorPricer::Chosen> OperatorPricer::Choose(const PriceQuery& q
       continue;
     }
     choices.push_back(ChoicesOf(each, device, costs_.time(OperatorId(op), query.device_class), share_query));
-    if (choices.back().empty()) return std::nullopt;
+    if (!choices.back().empty()) continue;
+    chosen.can_run[layer_of_[op]] = false;
+    choices.back().emplace_back();
   }
-  Chosen chosen;
   const TrainingEfficiency efficiency = TrainingEfficiencyOf(device);
   const RankGroup group{int64_t{query.degrees.tensor} * query.degrees.context, 1};
   const auto exchanged_at = [&](const PriceQuery& place) {
@@ -227,20 +238,26 @@ std::optional<OperatorPricer::Chosen> OperatorPricer::Choose(const PriceQuery& q
   chosen.changes_ps = layouts_.ChangesPs(choices, numbers, factor, exchanged_at(query));
   for (std::size_t op = 0; op < choices.size(); ++op) {
     chosen.shares.push_back(std::move(choices[op][numbers[op]].share));
+    if (!chosen.can_run[layer_of_[op]]) chosen.shares.back().output.reset();
   }
   return chosen;
 }
 
-std::vector<LayerPrice> OperatorPricer::Price(const PriceQuery& query) const {
+std::vector<LayerPrice> OperatorPricer::Price(const PriceQuery& query) const { return PriceLayers(query, true); }
+
+std::vector<LayerPrice> OperatorPricer::PriceOfAny(const PriceQuery& query) const { return PriceLayers(query, false); }
+
+std::vector<LayerPrice> OperatorPricer::PriceLayers(const PriceQuery& query, bool needs_all) const {
   if (int64_t{query.degrees.data} * query.degrees.context % query.degrees.expert != 0) return {};
-  const std::optional<Chosen> chosen = Choose(query);
-  if (!chosen.has_value()) return {};
+  const Chosen chosen = Choose(query);
+  const auto missing = static_cast<std::size_t>(std::count(chosen.can_run.begin(), chosen.can_run.end(), false));
+  if (missing == layers_.size() || (needs_all && missing > 0)) return {};
   std::vector<LayerPrice> prices;
   prices.reserve(first_of_kind_.size());
   for (const std::size_t layer : first_of_kind_) {
-    const std::optional<LayerPrice> price = PriceOfLayer(layer, query, *chosen);
+    const std::optional<LayerPrice> price = PriceOfLayer(layer, query, chosen);
     if (!price.has_value()) return {};
-    prices.push_back(*price);
+    prices.push_back(chosen.can_run[layer] ? *price : Barred(*price));
   }
   return prices;
 }
@@ -265,11 +282,10 @@ LayerParts OperatorPricer::PartsOfLayer(std::size_t layer, const PriceQuery& que
 }
 
 std::vector<LayerParts> OperatorPricer::Parts(const PriceQuery& query) const {
-  const std::optional<Chosen> chosen = Choose(query);
-  if (!chosen.has_value()) return {};
+  const Chosen chosen = Choose(query);
   std::vector<LayerParts> parts;
   parts.reserve(first_of_kind_.size());
-  for (const std::size_t layer : first_of_kind_) parts.push_back(PartsOfLayer(layer, query, *chosen));
+  for (const std::size_t layer : first_of_kind_) parts.push_back(PartsOfLayer(layer, query, chosen));
   return parts;
 }
 

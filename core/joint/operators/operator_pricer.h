@@ -36,6 +36,9 @@ class OperatorPricer : public LayerPricer {
   std::vector<LayerPrice> Price(const PriceQuery& query) const override;
   // Changes of layouts are exchanges of tensor ranks.
   std::vector<LayerParts> Parts(const PriceQuery& query) const override;
+  // Layers of which a class cannot run an operator, or of whose variants some lack the degrees, cannot run; what leaves
+  // them is whole.
+  std::vector<LayerPrice> PriceOfAny(const PriceQuery& query) const override;
   double flops_per_sample() const override;
   // As the request says; 0: unknown.
   int64_t tokens_per_sample() const override { return tokens_per_sample_; }
@@ -49,16 +52,18 @@ class OperatorPricer : public LayerPricer {
     std::vector<std::size_t> leaving;
   };
 
-  // How each operator runs, and by layer what changing layouts takes in each pass.
+  // How each operator runs, and by layer what changing layouts takes in each pass, and whether it can run.
   struct Chosen {
     std::vector<OperatorShare> shares;
     std::vector<double> changes_ps;
+    std::vector<bool> can_run;
   };
 
   void FindBorders();
   void FindKinds();
-  // nullopt: an operator cannot be spread so.
-  std::optional<Chosen> Choose(const PriceQuery& query) const;
+  Chosen Choose(const PriceQuery& query) const;
+  // `needs_all`: empty unless every layer can run.
+  std::vector<LayerPrice> PriceLayers(const PriceQuery& query, bool needs_all) const;
   // nullopt: sums leave 62 bits.
   std::optional<LayerPrice> PriceOfLayer(std::size_t layer, const PriceQuery& query, const Chosen& chosen) const;
   LayerParts PartsOfLayer(std::size_t layer, const PriceQuery& query, const Chosen& chosen) const;
@@ -77,6 +82,8 @@ class OperatorPricer : public LayerPricer {
   int64_t tokens_per_sample_;
   // Tensors of BACKWARD operators are what goes back; else what goes back is as large as what went forward.
   bool has_gradients_;
+  // By operator.
+  std::vector<std::size_t> layer_of_;
   std::vector<Border> borders_;
   std::vector<int32_t> kinds_;
   // Of each kind the first layer.

@@ -26,9 +26,11 @@ std::vector<int32_t> DegreesInNodes(std::vector<int32_t> degrees, const Training
 JointSettings ResolveOperatorJoint(const JointSettings& given, const OperatorGraph& graph,
                                    const TrainingCluster& cluster) {
   JointSettings settings = given;
-  if (settings.tensor_degrees.empty()) settings.tensor_degrees = DegreesInNodes(TensorDegreesOf(graph), cluster);
-  if (settings.context_degrees.empty()) settings.context_degrees = ContextDegreesOf(graph);
-  if (settings.expert_degrees.empty()) settings.expert_degrees = ExpertDegreesOf(graph);
+  // Where stages may differ, each needs the degrees of its own operators.
+  const DegreesOf which = given.per_stage ? DegreesOf::kAny : DegreesOf::kEvery;
+  if (settings.tensor_degrees.empty()) settings.tensor_degrees = DegreesInNodes(TensorDegreesOf(graph, which), cluster);
+  if (settings.context_degrees.empty()) settings.context_degrees = ContextDegreesOf(graph, which);
+  if (settings.expert_degrees.empty()) settings.expert_degrees = ExpertDegreesOf(graph, which);
   if (settings.micro_batch_samples.empty()) {
     std::vector<int64_t>& samples = settings.micro_batch_samples;
     for (int64_t power = 1; power <= kMostSamples; power *= 2) samples.push_back(power);

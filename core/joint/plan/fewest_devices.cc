@@ -6,7 +6,9 @@
 #include <functional>
 #include <numeric>
 #include <optional>
+#include <set>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -17,6 +19,7 @@
 #include "core/base/units.h"
 #include "core/joint/cost/stage_cost.h"
 #include "core/joint/plan/network_planning.h"
+#include "core/joint/search/fewest_search.h"
 #include "core/joint/search/joint_search.h"
 
 namespace planwright {
@@ -38,7 +41,18 @@ bool Covers(const Counts& more, const Counts& less) {
   return std::equal(more.begin(), more.end(), less.begin(), std::greater_equal<>());
 }
 
-// Mixes of classes by their whole nodes, of all classes but the last.
+// Nodes alike, of which the last one may have fewer devices, and no racks: every number of devices is whole nodes and
+// part of one more.
+bool IsOneRow(const TrainingCluster& training) {
+  const std::vector<TrainingClass>& classes = training.classes;
+  if (training.pairs != nullptr || !training.groups.empty() || classes.size() > 2) return false;
+  if (classes.size() == 1) return true;
+  const auto& [whole, rest] = std::tie(classes.front(), classes.back());
+  return whole.device_class == rest.device_class && whole.memory_bytes == rest.memory_bytes && rest.nodes == 1 &&
+         rest.devices_per_node < whole.devices_per_node;
+}
+
+// Mixes of classes: how many devices of all classes but the last.
 struct Box {
   Counts low;
   Counts high;
@@ -49,13 +63,10 @@ struct Box {
 class FewestDevices {
  public:
   FewestDevices(const JointQuestion& question, const SolveLimits& limits)
-      : question_(question), limits_(limits), classes_(question.training.classes) {
-    for (TrainingClass& part : classes_) {
-      // A network has no nodes: each device counts.
-      if (is_network()) part.nodes = std::exchange(part.devices_per_node, 1);
-      if (!question.most_devices.empty()) part.nodes = static_cast<int32_t>(question.most_devices[all_.size()]);
-      all_.push_back(part.devices());
-    }
+      : question_(question), limits_(limits), is_one_row_(IsOneRow(question.training)) {
+    for (const TrainingClass& part : question.training.classes) all_.push_back(part.devices());
+    if (!question.most_devices.empty()) all_ = question.most_devices;
+    if (is_one_row_) all_ = {TotalOf(all_)};
     const std::optional<double>& target = question.settings.target_tokens_per_second;
     if (!target.has_value()) return;
     const double tokens =
@@ -65,12 +76,13 @@ class FewestDevices {
   }
 
   absl::StatusOr<JointAnswer> Run(const std::function<void(const JointAnswer&)>& on_answer) {
-    const Decision of_all = Ask(all_);
-    if (of_all != Decision::kReached) return WhyNot(of_all, on_answer);
-    reached_ = all_;
-    for (std::size_t number = 0; number < all_.size(); ++number) {
-      Lower(Counts(all_.size(), 0), number, CountsAlone(classes()[number]));
+    if (is_one_row_ && MayBePlain()) LookAlongRow();
+    if (reached_.empty()) {
+      const Decision of_all = Ask(all_);
+      if (of_all != Decision::kReached) return WhyNot(of_all, on_answer);
+      reached_ = all_;
     }
+    for (std::size_t number = 0; number < all_.size(); ++number) Lower(Counts(all_.size(), 0), number);
     if (all_.size() > 1) Mix(WholeBox());
     absl::StatusOr<JointAnswer> planned = PlanOn(reached_, on_answer);
     const bool misses = planned.ok() && planned->plan.step.count() > most_ps_;
@@ -92,13 +104,42 @@ class FewestDevices {
     TrainingCluster row;
   };
 
-  const std::vector<TrainingClass>& classes() const { return classes_; }
   bool is_network() const { return question_.training.pairs != nullptr; }
+  // Only whether plans fit is asked.
+  bool is_any_step() const { return most_ps_ >= kAnyStep / 2; }
+  bool MayBePlain() const {
+    const std::vector<PipelineOrder>& orders = question_.settings.orders;
+    return std::find(orders.begin(), orders.end(), PipelineOrder::kOneFOneB) != orders.end();
+  }
+
+  // So many of the devices: of each class; in one row, of the whole nodes first.
+  TrainingCluster PartOf(const Counts& counts) const {
+    return is_one_row_ ? FirstDevices(question_.training, counts.front())
+                       : FirstDevicesByClass(question_.training, counts);
+  }
+
+  // One search for every number of devices of the row, under 1F1B and with what is not whole nodes at the front of the
+  // pipeline: the fewest that it finds are the first that are known to reach the target.
+  void LookAlongRow() {
+    TrainingCluster row = question_.training;
+    row.classes.resize(1);
+    row.classes.front().nodes = static_cast<int32_t>(CeilDivide(all_.front(), row.classes.front().devices_per_node));
+    const JointRequest request{question_.pricer, row, question_.settings, question_.reserved_bytes};
+    const std::optional<int64_t> most = is_any_step() ? std::nullopt : std::optional(most_ps_);
+    FewestOutcome outcome = SearchFewestDevices(request, most, all_.front(), limits_);
+    if (!outcome.plan.has_value()) return;
+    const auto idle = static_cast<int32_t>(row.classes.front().devices() - outcome.devices);
+    for (JointStage& stage : outcome.plan->stages) stage.first_slot -= idle;
+    reached_ = {outcome.devices};
+    TrainingCluster part = InReverse(PartOf(reached_));
+    CostJointPlan(question_.pricer, DeviceRow(part), question_.reserved_bytes, *outcome.plan);
+    Note({Decision::kReached, std::move(outcome.plan), std::move(part)});
+  }
 
   // The best plan on so many devices of each class; on a network, one that takes no longer than `enough_ps` will do.
   absl::StatusOr<JointAnswer> PlanOn(const Counts& counts, const std::function<void(const JointAnswer&)>& on_answer,
                                      int64_t enough_ps = 0) const {
-    const TrainingCluster part = is_network() ? question_.training : FirstDevicesByClass(question_.training, counts);
+    const TrainingCluster part = is_network() ? question_.training : PartOf(counts);
     JointQuestion asked{question_.pricer,   question_.cluster,        part,
                         question_.settings, question_.reserved_bytes, question_.relative_gap};
     if (is_network()) asked.most_devices = counts;
@@ -106,27 +147,12 @@ class FewestDevices {
     return (is_network() ? PlanOnNetwork : PlanJointly)(asked, limits_, on_answer);
   }
 
-  // 1, 2, ..., those of a node, and then whole nodes.
-  static Counts CountsAlone(const TrainingClass& part) {
-    Counts counts;
-    for (int64_t devices = 1; devices < part.devices_per_node; ++devices) counts.push_back(devices);
-    for (int64_t nodes = 1; nodes <= part.nodes; ++nodes) counts.push_back(nodes * part.devices_per_node);
-    return counts;
-  }
-
-  // None, and whole nodes.
-  static Counts CountsBesideOthers(const TrainingClass& part) {
-    Counts counts;
-    for (int64_t nodes = 0; nodes <= part.nodes; ++nodes) counts.push_back(nodes * part.devices_per_node);
-    return counts;
-  }
-
   // Whether devices in such numbers reach the target.
   Decision Ask(const Counts& counts) {
     if (!reached_.empty() && Covers(counts, reached_)) return Decision::kReached;
     if (IsRefuted(counts)) return Decision::kRefuted;
     ++tried_;
-    TrainingCluster part = FirstDevicesByClass(question_.training, counts);
+    TrainingCluster part = PartOf(counts);
     if (is_network()) return AskOnNetwork(counts, std::move(part));
     Reply reply = AskInOrders(part);
     Decision decision = reply.decision;
@@ -180,14 +206,29 @@ class FewestDevices {
   Reply AskInOrder(const TrainingCluster& part) const {
     const double gap = std::min(question_.relative_gap, kDecisiveGap);
     JointRequest request{question_.pricer, part, question_.settings, question_.reserved_bytes, gap};
+    if (is_any_step() && MayBePlain()) return AskWhetherHeld(request);
+    request.enough_ps = most_ps_;
     // Where all are enough, by how much others miss the target does not matter.
-    if (!reached_.empty() && most_ps_ < kAnyStep) request.known_step_ps = most_ps_ + most_ps_ / 1'000 + 1;
+    if (!reached_.empty() && !is_any_step()) request.known_step_ps = most_ps_ + most_ps_ / 1'000 + 1;
     JointOutcome outcome = SearchJoint(request, limits_, [](const JointPlan&) {});
     const bool reaches = outcome.plan.has_value() && outcome.plan->step.count() <= most_ps_;
-    const bool may_be_longer = most_ps_ >= kAnyStep / 2 && !reaches && MayTakeTooLong(request, limits_).value_or(true);
-    const bool is_refuted = outcome.step_bound_ps > most_ps_ && !may_be_longer;
-    const Decision missed = is_refuted ? Decision::kRefuted : Decision::kOpen;
-    return {reaches ? Decision::kReached : missed, std::move(outcome.plan), part};
+    return {DecisionOf(request, reaches, outcome.step_bound_ps > most_ps_), std::move(outcome.plan), part};
+  }
+
+  // What holds a plan of another schedule holds one of 1F1B.
+  Reply AskWhetherHeld(const JointRequest& request) const {
+    const DeviceRow row(request.cluster);
+    FewestOutcome outcome = SearchFewestDevices(request, std::nullopt, row.size(), limits_);
+    const bool is_held = outcome.plan.has_value();
+    if (is_held) CostJointPlan(question_.pricer, row, question_.reserved_bytes, *outcome.plan);
+    return {DecisionOf(request, is_held, outcome.is_proven), std::move(outcome.plan), request.cluster};
+  }
+
+  // `misses`: every plan of the request does, but those that are left out because they take too long.
+  Decision DecisionOf(const JointRequest& request, bool reaches, bool misses) const {
+    if (reaches) return Decision::kReached;
+    const bool may_be_longer = misses && is_any_step() && MayTakeTooLong(request, limits_).value_or(true);
+    return misses && !may_be_longer ? Decision::kRefuted : Decision::kOpen;
   }
 
   // Keeps the plan, which reaches the target, for where no time is left to look for the best one; of one that does not
@@ -205,48 +246,40 @@ class FewestDevices {
     return std::any_of(refuted_.begin(), refuted_.end(), [&](const Counts& more) { return Covers(more, counts); });
   }
 
-  // The least of `choices` of class `number` that reaches the target beside `counts`, if that is less in all than what
-  // is known.
-  void Lower(Counts counts, std::size_t number, const Counts& choices) {
+  // The fewest devices of class `number` that reach the target beside `counts`, if those are fewer in all than what is
+  // known. Along a row the fewest are near what one search found for all numbers; elsewhere they may be anywhere.
+  void Lower(Counts counts, std::size_t number) {
     counts[number] = 0;
-    const int64_t most = TotalOf(reached_) - TotalOf(counts) - 1;
-    std::size_t missed = 0;
-    auto reached = static_cast<std::size_t>(std::upper_bound(choices.begin(), choices.end(), most) - choices.begin());
+    const int64_t others = TotalOf(counts);
+    int64_t missed = others == 0 ? 0 : -1;
+    int64_t reached = std::min(all_[number] + 1, TotalOf(reached_) - others);
     // Where another class has the best so far, all of these may well be too few.
-    std::size_t next = all_.size() == 1 ? reached / 2 : reached - 1;
-    while (missed < reached && !CheckInterruption(limits_).has_value()) {
-      counts[number] = choices[next];
+    int64_t next = all_.size() == 1 ? missed + (reached - missed) / 2 : reached - 1;
+    int64_t stride = is_one_row_ && MayBePlain() ? 1 : 0;
+    if (stride > 0) next = reached - 1;
+    while (reached - missed > 1 && !CheckInterruption(limits_).has_value()) {
+      counts[number] = next;
       if (Ask(counts) == Decision::kReached) {
         reached = next;
         reached_ = counts;
+        stride *= 2;
       } else {
-        missed = next + 1;
+        missed = next;
+        stride = 0;
       }
-      next = missed + (reached - missed) / 2;
+      next = stride > 0 ? std::max(missed + 1, reached - stride) : missed + (reached - missed) / 2;
     }
   }
 
-  Box WholeBox() const {
-    Box box;
-    for (std::size_t number = 0; number + 1 < all_.size(); ++number) {
-      box.low.push_back(0);
-      box.high.push_back(classes()[number].nodes);
-    }
-    return box;
-  }
+  Box WholeBox() const { return {Counts(all_.size() - 1, 0), Counts(all_.begin(), all_.end() - 1)}; }
 
-  // Nodes of all classes but the last, as many of the last as less devices than are known in all leave room for beside
-  // `low`; empty: none.
+  // Devices of all classes but the last, as many of the last as less devices than are known in all leave room for
+  // beside `low`; empty: none.
   Counts MostOf(const Box& box) const {
-    int64_t left = TotalOf(reached_) - 1;
-    Counts most;
-    for (std::size_t number = 0; number < box.low.size(); ++number) {
-      left -= box.low[number] * classes()[number].devices_per_node;
-      most.push_back(box.high[number] * classes()[number].devices_per_node);
-    }
+    const int64_t left = TotalOf(reached_) - 1 - TotalOf(box.low);
     if (left < 0) return {};
-    const TrainingClass& last = classes().back();
-    most.push_back(std::min<int64_t>(last.nodes, left / last.devices_per_node) * last.devices_per_node);
+    Counts most = box.high;
+    most.push_back(std::min(all_.back(), left));
     return most;
   }
 
@@ -256,7 +289,7 @@ class FewestDevices {
     const Counts most = MostOf(box);
     // Of the last class alone is known.
     if (most.empty() || TotalOf(box.high) == 0 || CheckInterruption(limits_).has_value()) return;
-    if (box.is_one()) return Lower(most, most.size() - 1, CountsBesideOthers(classes().back()));
+    if (box.is_one()) return Lower(most, most.size() - 1);
     if (Ask(most) == Decision::kRefuted) return;
     std::size_t widest = 0;
     for (std::size_t number = 1; number < box.low.size(); ++number) {
@@ -270,45 +303,29 @@ class FewestDevices {
     Mix(more);
   }
 
-  // The least number of devices in all that is not refuted.
+  // The least number of devices in all that is not refuted. Interrupted, nothing is proven.
   int64_t LeastNotRefuted() const {
     int64_t least = TotalOf(reached_);
-    for (std::size_t number = 0; number < all_.size(); ++number) {
-      for (const int64_t alone : CountsAlone(classes()[number])) {
-        Counts counts(all_.size(), 0);
-        counts[number] = alone;
-        if (alone < least && !IsRefuted(counts)) least = alone;
-      }
-    }
-    if (all_.size() > 1) LowerToNotRefuted(Counts(), least);
-    return least;
+    LowerToNotRefuted(Counts(), least);
+    return CheckInterruption(limits_).has_value() ? 1 : least;
   }
 
-  // `counts` of the first classes, with every number of nodes of the others. Interrupted, nothing is proven.
+  // `counts` of the first classes, with such numbers of the others that are no less or one more than refuted ones: the
+  // least that is not refuted has no others.
   void LowerToNotRefuted(const Counts& counts, int64_t& least) const {
-    if (TotalOf(counts) >= least) return;
-    if (CheckInterruption(limits_).has_value()) {
-      least = 1;
+    if (TotalOf(counts) >= least || CheckInterruption(limits_).has_value()) return;
+    if (counts.size() == all_.size()) {
+      if (TotalOf(counts) > 0 && !IsRefuted(counts)) least = TotalOf(counts);
       return;
     }
-    if (counts.size() + 1 == all_.size()) return LowerByLast(counts, least);
-    for (const int64_t more : CountsBesideOthers(classes()[counts.size()])) {
+    std::set<int64_t> choices{0, 1};
+    for (const Counts& refuted : refuted_) choices.insert(refuted[counts.size()] + 1);
+    for (const int64_t more : choices) {
+      if (more > all_[counts.size()]) break;
       Counts longer = counts;
       longer.push_back(more);
       LowerToNotRefuted(longer, least);
     }
-  }
-
-  // With the fewest nodes of the last class that are not refuted beside `others`.
-  void LowerByLast(const Counts& others, int64_t& least) const {
-    const TrainingClass& last = classes().back();
-    int64_t most_refuted = TotalOf(others) == 0 ? 0 : -1;
-    for (const Counts& refuted : refuted_) {
-      const bool covers = std::equal(others.begin(), others.end(), refuted.begin(), std::less_equal<>());
-      if (covers) most_refuted = std::max(most_refuted, refuted.back());
-    }
-    const int64_t nodes = most_refuted < 0 ? 0 : most_refuted / last.devices_per_node + 1;
-    if (nodes <= last.nodes) least = std::min(least, TotalOf(others) + nodes * last.devices_per_node);
   }
 
   // All devices miss the target.
@@ -337,8 +354,8 @@ class FewestDevices {
 
   const JointQuestion& question_;
   const SolveLimits& limits_;
-  // As they are counted.
-  std::vector<TrainingClass> classes_;
+  bool is_one_row_;
+  // Devices of each class; of one row of all together.
   Counts all_;
   int64_t most_ps_ = kAnyStep;
   int64_t tried_ = 0;

@@ -1,12 +1,13 @@
 // MIN_DEVICES of the joint search: the fewest devices, of all classes together, that hold the model, or on which it
 // trains so fast.
 //
-// A plan may leave devices idle, so what some devices of each class can do, more of each can. Devices of one class are
-// counted one by one up to a node, then, as beside other classes, by nodes. Each class alone is bisected; mixes of
-// classes are looked at by boxes of counts, of which one that is refuted with its most of each class is done. Each step
-// is one search: it reaches the target, refutes it by its bound, or leaves it open, which counts as missed and not as
-// refuted. On a network (pairs with links of their own) every device counts, whichever it is, and steps are those of
-// plans that have places.
+// A plan may leave devices idle, so what some devices of each class can do, more of each can. So many of a class are
+// whole nodes and part of one more. Of nodes alike without racks one search looks at all numbers (fewest_search.h);
+// what other schedules or the part of a node at the end of the pipeline need less is asked from there on downwards.
+// Elsewhere each class alone is bisected; mixes of classes are looked at by boxes of counts, of which one that is
+// refuted with its most of each class is done. Each question is one search: it reaches the target, refutes it by its
+// bound, or leaves it open, which counts as missed and not as refuted. On a network (pairs with links of their own)
+// every device counts, whichever it is, and steps are those of plans that have places.
 #ifndef PLANWRIGHT_CORE_JOINT_PLAN_FEWEST_DEVICES_H_
 #define PLANWRIGHT_CORE_JOINT_PLAN_FEWEST_DEVICES_H_
 

@@ -166,9 +166,10 @@ class StartPlanner {
   bool HasPrices(const JointPlan& plan) const {
     for (const JointStage& stage : plan.stages) {
       const int64_t samples = plan.micro_batch_samples / (plan.per_stage ? stage.degrees.data : 1);
-      const std::vector<LayerPrice> prices = request_.pricer.Price(
+      const std::vector<LayerPrice> prices = request_.pricer.PriceFor(
           QueryOn(request_.cluster, row_.At(row_.ClassOf(stage.first_slot)),
-                  row_.TierOf(stage.first_slot, stage.degrees.devices()), stage.degrees, samples, plan.sharding));
+                  row_.TierOf(stage.first_slot, stage.degrees.devices()), stage.degrees, samples, plan.sharding),
+          plan.per_stage);
       if (prices.empty()) return false;
       for (const JointChunk& chunk : stage.chunks) {
         for (int32_t layer = chunk.first_layer; layer < chunk.end_layer(); ++layer) {

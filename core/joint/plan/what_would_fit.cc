@@ -1,9 +1,11 @@
 #include "core/joint/plan/what_would_fit.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -13,6 +15,7 @@
 #include "core/base/infeasibility.h"
 #include "core/base/violations.h"
 #include "core/joint/cost/stage_cost.h"
+#include "core/joint/search/fewest_search.h"
 
 namespace planwright {
 namespace {
@@ -22,15 +25,24 @@ constexpr double kAnyPlan = 0.5;
 constexpr double kGibibyte = 1024.0 * 1024.0 * 1024.0;
 constexpr int64_t kMostDevices = 16'384;
 
+int64_t DevicesOf(const TrainingCluster& cluster) {
+  int64_t devices = 0;
+  for (const TrainingClass& part : cluster.classes) devices += part.devices();
+  return devices;
+}
+
 // Whether a search finds anything; nullopt: interrupted.
 std::optional<bool> Fits(const JointRequest& request, const TrainingCluster& cluster, const JointSettings& settings,
                          const SolveLimits& limits) {
-  JointSettings plain = settings;
+  const JointRequest asked{request.pricer, cluster, settings, request.reserved_bytes, kAnyPlan};
+  const auto plain = std::find(settings.orders.begin(), settings.orders.end(), PipelineOrder::kOneFOneB);
   // What holds a plan of another order holds one of this.
-  const auto plain_order = std::find(settings.orders.begin(), settings.orders.end(), PipelineOrder::kOneFOneB);
-  if (plain_order != settings.orders.end()) plain.orders = {PipelineOrder::kOneFOneB};
-  const JointOutcome outcome =
-      SearchJoint({request.pricer, cluster, plain, request.reserved_bytes, kAnyPlan}, limits, [](const JointPlan&) {});
+  if (plain != settings.orders.end()) {
+    const FewestOutcome outcome = SearchFewestDevices(asked, std::nullopt, DevicesOf(cluster), limits);
+    if (outcome.plan.has_value()) return true;
+    return outcome.is_proven ? std::optional(false) : std::nullopt;
+  }
+  const JointOutcome outcome = SearchJoint(asked, limits, [](const JointPlan&) {});
   if (outcome.plan.has_value()) return true;
   return outcome.is_interrupted ? std::nullopt : std::optional(false);
 }
@@ -126,17 +138,24 @@ bool MakesTheBatch(const JointSettings& settings) {
   return false;
 }
 
-// Whether a tensor, context and expert degree that may be chosen together divide the model, on one node and beyond.
+// Whether a tensor, context and expert degree that may be chosen together divide the model, on one node and beyond;
+// where stages may differ, whether every layer has such.
 bool DivideTheModel(const JointRequest& request) {
   const JointSettings& settings = request.settings;
   const TrainingClass& part = request.cluster.classes.front();
+  std::set<int32_t> left(request.pricer.kinds().begin(), request.pricer.kinds().end());
   for (const int32_t tensor : settings.tensor_degrees) {
     for (const int32_t context : settings.context_degrees) {
       for (const int32_t expert : settings.expert_degrees) {
         const PriceQuery query =
             QueryOn(request.cluster, part, request.cluster.num_tiers() - 1, {tensor, context, expert, expert},
                     settings.micro_batch_samples.front(), settings.shardings.front());
-        if (!request.pricer.Price(query).empty()) return true;
+        const std::vector<LayerPrice> prices = request.pricer.PriceFor(query, settings.per_stage);
+        std::erase_if(left, [&](int32_t kind) {
+          const auto at = static_cast<std::size_t>(kind);
+          return at < prices.size() && prices[at].can_run;
+        });
+        if (left.empty()) return true;
       }
     }
   }
@@ -176,8 +195,7 @@ std::optional<Reason> WhyNoneGoTogether(const JointRequest& request, int64_t dev
 
 Infeasibility WhatWouldFit(const JointRequest& request, const SolveLimits& limits) {
   const TrainingClass& part = request.cluster.classes.front();
-  int64_t devices = 0;
-  for (const TrainingClass& one : request.cluster.classes) devices += one.devices();
+  const int64_t devices = DevicesOf(request.cluster);
   if (std::optional<Reason> why = WhyNoneGoTogether(request, devices); why.has_value()) {
     Infeasibility infeasibility;
     infeasibility.Add(

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstddef>
 #include <limits>
 #include <tuple>
@@ -13,13 +14,18 @@ namespace planwright {
 namespace {
 
 constexpr int64_t kNever = std::numeric_limits<int64_t>::max() / 4;
+// Sums of doubles may be wrong by so much of them.
+constexpr double kRoundings = 1e-12;
+// More than any row has.
+constexpr double kManyDevices = 1e15;
 
 // The layers on a class, `tier` apart.
 std::vector<LayerPrice> PricesAt(const JointSpace& space, const PipelineFamily& family, const Degrees& degrees,
                                  int32_t number, int32_t tier) {
   const DeviceRow& row = space.places.row();
   const int64_t samples = family.SamplesOf(degrees, space.settings.per_stage);
-  return space.pricer.Price(QueryOn(row.cluster(), row.At(number), tier, degrees, samples, family.sharding));
+  const PriceQuery query = QueryOn(row.cluster(), row.At(number), tier, degrees, samples, family.sharding);
+  return space.pricer.PriceFor(query, space.settings.per_stage);
 }
 
 // On the closest devices of the class.
@@ -50,13 +56,29 @@ struct LeastPrices {
   std::vector<int64_t> work;
   std::vector<int64_t> state;
   std::vector<int64_t> end;
+  // What is held of a device's memory, times devices.
+  std::vector<double> held;
   // Of any layer what it sends, between the furthest devices.
   int64_t longest_transfer_ps = 0;
 };
 
-void Lower(std::vector<int64_t>& least, std::size_t kind, int64_t value) {
-  if (least.size() <= kind) least.resize(kind + 1, kNever);
+template <typename Value>
+void Lower(std::vector<Value>& least, std::size_t kind, Value value) {
+  if (least.size() <= kind) least.resize(kind + 1, static_cast<Value>(kNever));
   least[kind] = std::min(least[kind], value);
+}
+
+// Of a layer without recomputation or with: the least of what it keeps of a micro-batch, beside what it always holds.
+int64_t LeastHeldBytes(const LayerPrice& price) {
+  int64_t least = kNever;
+  for (const auto& mode : price.modes) {
+    if (mode.has_value()) least = std::min(least, mode->kept_bytes);
+  }
+  return SaturatingAdd(price.state_bytes(), least == kNever ? 0 : least);
+}
+
+bool CanRunAny(const std::vector<LayerPrice>& prices) {
+  return std::any_of(prices.begin(), prices.end(), [](const LayerPrice& price) { return price.can_run; });
 }
 
 class FamilyLister {
@@ -133,13 +155,14 @@ class FamilyLister {
     if (poller_.ShouldStop(1'000)) return;
     if (settings_.micro_batches.value_or(family.micro_batches) != family.micro_batches) return;
     const LeastPrices least = LeastOf(family);
-    if (least.time.empty() || family.degrees.empty()) return;
+    if (!HasEveryKind(least) || family.degrees.empty()) return;
     if (settings_.num_stages.value_or(1) > std::min<int64_t>(family.most_stages, space_.num_layers())) return;
     int64_t sum = 0;
     int64_t work = 0;
     int64_t longest = 0;
     int64_t state = 0;
     int64_t end = 0;
+    double held = 0;
     for (const int32_t kind : space_.pricer.kinds()) {
       const auto at = static_cast<std::size_t>(kind);
       sum += least.time[at];
@@ -147,6 +170,7 @@ class FamilyLister {
       state = SaturatingAdd(state, least.state[at]);
       longest = std::max(longest, least.time[at]);
       end = std::max(end, least.end[at]);
+      held += least.held[at];
     }
     if (state > TotalMemory()) return;
     const auto is_too_long = [&](int64_t micro_batch_ps) {
@@ -157,6 +181,10 @@ class FamilyLister {
     if (is_too_long(sum)) return;
     longest = std::max(longest, CeilDivide(work, space_.places.size()));
     if (family.degrees.size() == 1) longest = std::max(longest, CeilDivide(sum, family.most_stages));
+    family.once_ps = sum + end;
+    family.work_ps = work;
+    family.fewest_devices = std::max(SmallestBlock(family),
+                                     static_cast<int64_t>(std::ceil(std::min(held, kManyDevices) * (1 - kRoundings))));
     family.step_bound_ps = sum + (family.micro_batches - 1) * longest + end;
     family.busiest_passes_ps = family.micro_batches * longest;
     family.busiest_bound_ps = family.busiest_passes_ps + end;
@@ -175,16 +203,20 @@ class FamilyLister {
         const int64_t devices = degrees.devices();
         if (space_.places.row().At(number).BlocksOf(devices) == 0) continue;
         const std::vector<LayerPrice> prices = ClosestPrices(space_, family, degrees, number);
+        const auto memory = static_cast<double>(std::max<int64_t>(1, space_.places.row().At(number).memory_bytes));
         for (std::size_t kind = 0; kind < prices.size(); ++kind) {
+          if (!prices[kind].can_run) continue;
           const int64_t time = prices[kind].forward_ps + prices[kind].backward_ps;
           Lower(least.time, kind, time);
           Lower(least.work, kind, SaturatingMultiply(time, devices));
           Lower(least.state, kind, SaturatingMultiply(prices[kind].state_bytes(), devices));
           Lower(least.end, kind, prices[kind].step_end_ps);
+          Lower(least.held, kind,
+                static_cast<double>(LeastHeldBytes(prices[kind])) * static_cast<double>(devices) / memory);
           least.longest_transfer_ps =
               std::max(least.longest_transfer_ps, TransferPs(prices[kind].output_bytes, cluster.LinkOf(furthest)));
         }
-        is_possible = is_possible || !prices.empty();
+        is_possible = is_possible || CanRunAny(prices);
       }
       if (!is_possible) continue;
       possible.push_back(degrees);
@@ -192,6 +224,21 @@ class FamilyLister {
     }
     family.degrees = std::move(possible);
     return least;
+  }
+
+  // Where stages may differ, each runs only some of them.
+  bool HasEveryKind(const LeastPrices& least) const {
+    const std::vector<int32_t>& kinds = space_.pricer.kinds();
+    return std::all_of(kinds.begin(), kinds.end(), [&](int32_t kind) {
+      const auto at = static_cast<std::size_t>(kind);
+      return at < least.time.size() && least.time[at] < kNever;
+    });
+  }
+
+  static int64_t SmallestBlock(const PipelineFamily& family) {
+    int64_t smallest = family.degrees.front().devices();
+    for (const Degrees& degrees : family.degrees) smallest = std::min<int64_t>(smallest, degrees.devices());
+    return smallest;
   }
 
   int64_t TotalMemory() const {
@@ -278,7 +325,7 @@ std::vector<SpreadOption> OptionsOf(const JointSpace& space, const PipelineFamil
       for (int32_t tier = 0; tier < option.num_tiers; ++tier) {
         std::vector<LayerPrice> prices;
         if (least <= tier && tier <= most) prices = PricesAt(space, family, degrees, number, tier);
-        const bool fits = !prices.empty() && space.places.row().At(number).BlocksOf(degrees.devices()) > 0;
+        const bool fits = CanRunAny(prices) && space.places.row().At(number).BlocksOf(degrees.devices()) > 0;
         is_possible = is_possible || fits;
         option.tables.push_back(
             fits ? std::make_unique<StageTable>(space.segments, space.pricer.kinds(), std::move(prices), allowed,

@@ -42,8 +42,14 @@ struct PipelineFamily {
   int64_t busiest_bound_ps = 0;
   // The former alone: task by task, a stage with less to do may have the longest end.
   int64_t busiest_passes_ps = 0;
+  // Under 1F1B, what they take at least beside the longest stage of all micro-batches but one; and times devices, what
+  // one micro-batch takes in all stages together.
+  int64_t once_ps = 0;
+  int64_t work_ps = 0;
   // They hold at most so many stages.
   int64_t most_stages = 0;
+  // They take at least so many devices, or memory is short.
+  int64_t fewest_devices = 1;
   // Every stage computes so many of its first numbered layers again whole and nothing else; nullopt: each what it takes
   // to fit.
   std::optional<int32_t> first_layers_again = std::nullopt;

@@ -6,13 +6,13 @@
 #include <optional>
 #include <utility>
 
-#include "core/base/interruption.h"
 #include "core/joint/cost/stage_cost.h"
 #include "core/joint/search/cap_search.h"
 #include "core/joint/search/equal_stages.h"
 #include "core/joint/search/families.h"
 #include "core/joint/search/interleaved.h"
 #include "core/joint/search/phased_search.h"
+#include "core/joint/search/pipeline_plan.h"
 #include "core/joint/search/places.h"
 #include "core/joint/search/stage_pass.h"
 #include "core/joint/search/stage_table.h"
@@ -47,31 +47,6 @@ void MoveToFront(const Places& places, JointPlan& plan) {
   for (JointStage& stage : plan.stages) stage.first_slot -= static_cast<int32_t>(idle);
 }
 
-template <typename ModesOfStage>
-JointPlan PlanOf(const PipelineFamily& family, PipelineOrder order, bool per_stage, const StagePipeline& pipeline,
-                 const Places& places, const std::vector<SpreadOption>& options, ModesOfStage modes_of) {
-  JointPlan plan{.order = order,
-                 .sharding = family.sharding,
-                 .per_stage = per_stage,
-                 .micro_batch_samples = family.samples,
-                 .micro_batches = family.micro_batches};
-  const auto num_stages = static_cast<int64_t>(pipeline.stages.size());
-  int64_t from_end = num_stages;
-  for (const PlacedStage& placed : pipeline.stages) {
-    JointStage& stage = plan.stages.emplace_back();
-    const SpreadOption& option = options[static_cast<std::size_t>(placed.option)];
-    stage.degrees = option.degrees;
-    stage.first_slot = static_cast<int32_t>(places.SlotOf(placed.end));
-    const int32_t number = places.row().ClassOf(stage.first_slot);
-    const StageTable& table = *option.At(number, places.TierOf(placed.end, option.degrees.devices()));
-    stage.chunks.push_back(
-        {placed.first_layer, modes_of(table, placed, HeldBy(order, family.micro_batches, from_end, num_stages, 1))});
-    --from_end;
-  }
-  MoveToFront(places, plan);
-  return plan;
-}
-
 JointConfiguration ConfigurationOf(PipelineOrder order, const EqualStagePipeline& equal) {
   return {.order = order,
           .num_stages = equal.num_stages,
@@ -100,28 +75,11 @@ class JointSearch {
   }
 
   JointOutcome Run() {
-    const JointSpace uniform = SpaceOf(uniform_);
-    const std::vector<PipelineFamily> families = ListOf(uniform);
-    outcome_.counters["families"] = static_cast<int64_t>(families.size());
     outcome_.step_bound_ps = kNoStep;
-    const std::vector<PipelineOrder> phased = PhasedOrders(uniform_);
-    if (Allows(uniform_, PipelineOrder::kOneFOneB)) {
-      TryEqualStages(uniform, PipelineOrder::kOneFOneB, families);
-      if (uniform_.first_layers_alike) {
-        const std::vector<PipelineFamily> again = WithFirstLayersAgain(uniform, families, poller_);
-        is_list_cut_ = is_list_cut_ || poller_.ShouldStopNow();
-        SearchFamilies(uniform, again, true);
-      } else {
-        SearchFamilies(uniform, families, !request_.settings.per_stage);
-      }
-      if (request_.settings.per_stage) SearchPerStage();
-    }
-    if (Allows(uniform_, PipelineOrder::kInterleaved)) SearchInterleavedStages(uniform, families);
-    if (!phased.empty() && outcome_.equal_stages.empty()) TryEqualStages(uniform, phased.front(), families);
-    for (const PipelineOrder order : phased) SearchPhasedStages(uniform, order, families);
+    SearchOrders();
     outcome_.step_bound_ps = std::min(outcome_.step_bound_ps, best_);
     outcome_.is_interrupted = poller_.ShouldStopNow();
-    if (is_list_cut_ || (outcome_.is_interrupted && best_ == kNoStep)) outcome_.step_bound_ps = 0;
+    if (is_list_cut_ || IsEnough() || (outcome_.is_interrupted && best_ == kNoStep)) outcome_.step_bound_ps = 0;
     return std::move(outcome_);
   }
 
@@ -146,6 +104,34 @@ class JointSearch {
   }
 
  private:
+  bool IsEnough() const { return best_ <= request_.enough_ps; }
+
+  void SearchOrders() {
+    const JointSpace uniform = SpaceOf(uniform_);
+    const std::vector<PipelineFamily> families = ListOf(uniform);
+    outcome_.counters["families"] = static_cast<int64_t>(families.size());
+    if (Allows(uniform_, PipelineOrder::kOneFOneB)) SearchPlainStages(uniform, families);
+    if (IsEnough()) return;
+    if (Allows(uniform_, PipelineOrder::kInterleaved)) SearchInterleavedStages(uniform, families);
+    const std::vector<PipelineOrder> phased = PhasedOrders(uniform_);
+    if (!phased.empty() && outcome_.equal_stages.empty()) TryEqualStages(uniform, phased.front(), families);
+    for (const PipelineOrder order : phased) {
+      if (!IsEnough()) SearchPhasedStages(uniform, order, families);
+    }
+  }
+
+  void SearchPlainStages(const JointSpace& uniform, const std::vector<PipelineFamily>& families) {
+    TryEqualStages(uniform, PipelineOrder::kOneFOneB, families);
+    if (uniform_.first_layers_alike) {
+      const std::vector<PipelineFamily> again = WithFirstLayersAgain(uniform, families, poller_);
+      is_list_cut_ = is_list_cut_ || poller_.ShouldStopNow();
+      SearchFamilies(uniform, again, true);
+    } else {
+      SearchFamilies(uniform, families, !request_.settings.per_stage);
+    }
+    if (request_.settings.per_stage) SearchPerStage();
+  }
+
   // A list that was cut short proves nothing.
   std::vector<PipelineFamily> ListOf(const JointSpace& space) {
     std::vector<PipelineFamily> families = ListFamilies(space, poller_);
@@ -162,15 +148,16 @@ class JointSearch {
     for (const EqualStagePipeline& equal : best) outcome_.equal_stages.push_back(ConfigurationOf(order, equal));
     if (best.empty()) return;
     const EqualStagePipeline& first = best.front();
-    Offer(PlanOf(first.family, order, false, first.pipeline, places_, OptionsOf(space, first.family),
-                 [&](const StageTable& table, const PlacedStage& stage, const HeldMicroBatches&) {
-                   return table.ModesInMode(stage.first_layer, stage.end_layer, first.recomputation);
-                 }));
+    Offer(PlanOfPipeline(first.family, order, false, first.pipeline, places_, OptionsOf(space, first.family),
+                         [&](const StageTable& table, const PlacedStage& stage, const HeldMicroBatches&) {
+                           return table.ModesInMode(stage.first_layer, stage.end_layer, first.recomputation);
+                         }));
   }
 
   // `proves`: what is left out of these families is left out of all.
   void SearchFamilies(const JointSpace& space, const std::vector<PipelineFamily>& families, bool proves) {
     for (const PipelineFamily& family : families) {
+      if (IsEnough()) return;
       const int64_t sought = Sought(best_, request_.relative_gap);
       if (family.step_bound_ps >= sought) {
         if (proves) NoteBound(sought);
@@ -193,8 +180,8 @@ class JointSearch {
     outcome_.counters["passes"] += result.passes;
     outcome_.counters["labels"] += pass.labels();
     if (result.pipeline.has_value()) {
-      Offer(PlanOf(family, PipelineOrder::kOneFOneB, space.settings.per_stage, *result.pipeline, places_, options,
-                   ModesThatFit));
+      Offer(PlanOfPipeline(family, PipelineOrder::kOneFOneB, space.settings.per_stage, *result.pipeline, places_,
+                           options, ModesThatFit));
     }
     return result.bound_ps;
   }
@@ -216,11 +203,6 @@ class JointSearch {
     return std::max(bracket, SearchCaps(paces, family.micro_batches, above, kSimulatedGap, poller_).bound_ps);
   }
 
-  static std::vector<LayerRecomputation> ModesThatFit(const StageTable& table, const PlacedStage& stage,
-                                                      const HeldMicroBatches& held) {
-    return table.Modes(stage.first_layer, stage.end_layer, held);
-  }
-
   void SearchPhasedStages(const JointSpace& space, PipelineOrder order, const std::vector<PipelineFamily>& families) {
     const PhasedResult result = SearchPhased(space, order, families, best_, request_.relative_gap, poller_);
     outcome_.counters["phased_searches"] += result.looked_at;
@@ -228,7 +210,7 @@ class JointSearch {
     NoteBound(result.bound_ps);
     if (!result.best.has_value()) return;
     const PipelineFamily& family = families[result.family];
-    Offer(PlanOf(family, order, false, result.best->pipeline, places_, OptionsOf(space, family), ModesThatFit));
+    Offer(PlanOfPipeline(family, order, false, result.best->pipeline, places_, OptionsOf(space, family), ModesThatFit));
   }
 
   void SearchPerStage() {
@@ -241,11 +223,11 @@ class JointSearch {
     outcome_.counters["interleavings"] = result.looked_at;
     NoteBound(result.bound_ps);
     if (!result.plan.has_value()) return;
-    MoveToFront(places_, *result.plan);
     Offer(*std::move(result.plan));
   }
 
   void Offer(JointPlan plan) {
+    MoveToFront(places_, plan);
     CostJointPlan(request_.pricer, row_, request_.reserved_bytes, plan);
     if (plan.step.count() >= best_) return;
     best_ = plan.step.count();
@@ -269,22 +251,11 @@ class JointSearch {
   JointOutcome outcome_;
 };
 
-// nullopt: there was no time.
-std::optional<SegmentNumbers> NumberSegments(const JointRequest& request, const SolveLimits& limits) {
-  if (CheckInterruption(limits).has_value()) return std::nullopt;
-  const InterruptionScope scope(&limits);
-  try {
-    return SegmentNumbers(request.pricer.kinds());
-  } catch (const Interrupted&) {
-    return std::nullopt;
-  }
-}
-
 }  // namespace
 
 JointOutcome SearchJoint(const JointRequest& request, const SolveLimits& limits,
                          const std::function<void(const JointPlan&)>& on_plan) {
-  const std::optional<SegmentNumbers> segments = NumberSegments(request, limits);
+  const std::optional<SegmentNumbers> segments = NumberSegments(request.pricer.kinds(), limits);
   if (!segments.has_value()) {
     JointOutcome nothing;
     nothing.is_interrupted = true;
@@ -297,7 +268,7 @@ std::optional<bool> MayTakeTooLong(const JointRequest& request, const SolveLimit
   Poller poller(limits);
   const DeviceRow row(request.cluster);
   const Places places(row);
-  const std::optional<SegmentNumbers> segments = NumberSegments(request, limits);
+  const std::optional<SegmentNumbers> segments = NumberSegments(request.pricer.kinds(), limits);
   if (!segments.has_value()) return std::nullopt;
   const bool are_some =
       AreSomeTooLong({request.pricer, places, *segments, request.settings, request.reserved_bytes}, poller);
@@ -307,7 +278,7 @@ std::optional<bool> MayTakeTooLong(const JointRequest& request, const SolveLimit
 
 int64_t BoundSimulatedStep(const JointRequest& request, int64_t simulated_step_ps, const SolveLimits& limits) {
   const std::function<void(const JointPlan&)> nobody = [](const JointPlan&) {};
-  const std::optional<SegmentNumbers> segments = NumberSegments(request, limits);
+  const std::optional<SegmentNumbers> segments = NumberSegments(request.pricer.kinds(), limits);
   if (!segments.has_value()) return 0;
   return JointSearch(request, *segments, limits, nobody).BoundSimulated(simulated_step_ps);
 }

@@ -31,6 +31,8 @@ struct JointRequest {
   double relative_gap = 0;
   // Of a plan that is known from elsewhere: only better ones are sought. nullopt: none is.
   std::optional<int64_t> known_step_ps = std::nullopt;
+  // A plan that takes no longer ends the search, which then proves nothing.
+  int64_t enough_ps = 0;
 };
 
 struct JointOutcome {

@@ -1,6 +1,7 @@
 #include "core/joint/search/stage_pass.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <limits>
 #include <tuple>
@@ -15,6 +16,8 @@ namespace {
 constexpr int64_t kNever = std::numeric_limits<int64_t>::max() / 4;
 // Sums of doubles may be wrong by so much of them.
 constexpr double kRoundings = 1e-12;
+// More than any row has.
+constexpr double kManyDevices = 1e15;
 
 }  // namespace
 
@@ -30,6 +33,7 @@ StagePass::StagePass(const Places& places, int32_t num_layers, int64_t micro_bat
       num_tiers_(places.num_tiers()),
       rest_{0},
       work_{0},
+      holders_{0},
       measure_(measure) {
   SetSizes();
   SetSites();
@@ -71,10 +75,12 @@ void StagePass::SetSites() {
 
 void StagePass::SetBounds() {
   const TrainingLink& slowest = places_.row().cluster().between;
+  double held = 0;
   for (int32_t layer = 0; layer < num_layers_; ++layer) {
     int64_t least = kNever;
     auto least_work = static_cast<double>(kNever);
     int64_t least_end = kNever;
+    auto least_held = static_cast<double>(kNever);
     int64_t most = 0;
     for (const SpreadOption& option : options_) {
       for (int32_t number = 0; number < num_classes_; ++number) {
@@ -82,19 +88,22 @@ void StagePass::SetBounds() {
             weights_[static_cast<std::size_t>(number)] * static_cast<double>(option.degrees.devices());
         for (int32_t tier = 0; tier < num_tiers_; ++tier) {
           const StageTable* table = option.At(number, tier);
-          if (table == nullptr) continue;
+          if (table == nullptr || !table->PriceOf(layer).can_run) continue;
           const int64_t base = table->BasePs(layer, layer + 1);
           const int64_t transfers =
               table->TransferBeforePs(layer, slowest) + table->TransferBeforePs(layer + 1, slowest);
           least = std::min(least, base);
           least_work = std::min(least_work, static_cast<double>(base) * devices);
           least_end = std::min(least_end, table->StepEndPs(layer, layer + 1));
+          least_held = std::min(least_held, table->LeastShareOf(layer) * static_cast<double>(option.degrees.devices()));
           most = std::max(most, base + table->MostExtraPs(layer) + transfers);
         }
       }
     }
     rest_.push_back(rest_.back() + least);
     work_.push_back(work_.back() + least_work);
+    held += least_held;
+    holders_.push_back(static_cast<int64_t>(std::ceil(std::min(held, kManyDevices) * (1 - kRoundings))));
     longest_bound_ = std::max(longest_bound_, least);
     longest_possible_ = SaturatingAdd(longest_possible_, most);
     end_bound_ = std::max(end_bound_, least_end);
@@ -171,12 +180,12 @@ void StagePass::SetPaces() {
 }
 
 int64_t StagePass::longest_bound() const {
-  if (measure_ == Measure::kTime) return longest_bound_;
+  if (measure_ != Measure::kPace) return longest_bound_;
   return std::max<int64_t>(0, static_cast<int64_t>(static_cast<double>(longest_bound_) * least_share_) - 1);
 }
 
 int64_t StagePass::MostBase(int64_t cap) const {
-  if (measure_ == Measure::kTime) return cap;
+  if (measure_ != Measure::kPace) return cap;
   const double most = static_cast<double>(cap + 1) / least_share_ * (1 + kRoundings);
   return most < static_cast<double>(longest_possible_) ? static_cast<int64_t>(most) + 1 : longest_possible_;
 }
@@ -184,10 +193,15 @@ int64_t StagePass::MostBase(int64_t cap) const {
 int64_t StagePass::MeasureOf(const StageTable& table, const PlacedStage& stage, int64_t behind, int64_t cost,
                              int64_t transfers) const {
   const int64_t early = std::min(micro_batches_ - 1, behind);
-  if (measure_ == Measure::kTime || early == 0) return cost;
+  if (measure_ != Measure::kPace || early == 0) return cost;
   const int64_t forward = table.PassesPs(stage.first_layer, stage.end_layer, false).forward_ps + transfers / 2;
   const int64_t shorter = std::min(forward, cost - forward);
   return std::max<int64_t>(0, cost - CeilDivide(SaturatingMultiply(early, shorter), micro_batches_ - 1));
+}
+
+int64_t StagePass::StagePs(StageTable& table, const PlacedStage& stage, int64_t in_flight) const {
+  if (measure_ != Measure::kNothing) return table.TimePs(stage.first_layer, stage.end_layer, in_flight);
+  return table.Fits(stage.first_layer, stage.end_layer, in_flight) ? 0 : kDoesNotFit;
 }
 
 int64_t StagePass::RestBound(int32_t layer, int64_t cap, int64_t depth) const {
@@ -244,8 +258,7 @@ void StagePass::ExtendBy(const PlacedStage& stage, const Label& behind, int32_t 
   const int64_t sent = transfer(stage.end_layer, behind.tier);
   const int64_t least = table->BasePs(stage.first_layer, stage.end_layer) + sent;
   if (MeasureOf(*table, stage, behind.behind, least, sent) > most.cap || behind.sum + least > most.sum) return;
-  const int64_t time =
-      table->TimePs(stage.first_layer, stage.end_layer, std::min<int64_t>(micro_batches_, behind.behind + 1));
+  const int64_t time = StagePs(*table, stage, std::min<int64_t>(micro_batches_, behind.behind + 1));
   if (time == kDoesNotFit) return;
   const int64_t step_end = std::max(behind.end, table->StepEndPs(stage.first_layer, stage.end_layer));
   const auto add = [&](int64_t depth, int32_t tier) {
@@ -310,29 +323,75 @@ void StagePass::Begin() {
   for (const int64_t start : places_.starts()) fronts_.back().push_back({.depth = static_cast<int32_t>(start)});
 }
 
-std::optional<StagePipeline> StagePass::LeastSum(const Window& window) {
+bool StagePass::RunWindow(const Window& window, int64_t most_devices) {
   Begin();
-  const int64_t rest_of_step = (micro_batches_ - 1) * (window.above + 1);
+  const bool is_timed = measure_ != Measure::kNothing;
+  const int64_t rest_of_step = is_timed ? (micro_batches_ - 1) * (window.above + 1) : 0;
   const int64_t base = MostBase(window.cap);
+  const int64_t idle = places_.size() - most_devices;
   for (int32_t first = num_layers_ - 1; first >= 0; --first) {
     Front& front = fronts_[static_cast<std::size_t>(first)];
     const auto combine = [&](int64_t cost, const Label& behind, Label& label) {
+      if (label.depth + holders_[static_cast<std::size_t>(first)] > most_devices) return false;
+      if (!is_timed) {
+        label.end = 0;
+        return true;
+      }
       label.sum = behind.sum + cost;
       // The first stage ends its step when all is done, the others may have ended theirs.
       if (measure_ == Measure::kPace && first > 0) label.end = 0;
       const int64_t known = label.sum + std::max(label.end, end_bound_) + rest_of_step;
-      return known < window.limit && RestBound(first, base, label.depth) < window.limit - known;
+      return known < window.limit && RestBound(first, base, label.depth + idle) < window.limit - known;
     };
     const int64_t most_sum = window.limit - rest_of_step - end_bound_ - rest_[static_cast<std::size_t>(first)];
-    Extend(first, {window.cap, base, most_sum}, combine, front);
-    if (poller_.ShouldStop()) return std::nullopt;
+    Extend(first, {window.cap, base, is_timed ? most_sum : kNever}, combine, front);
+    if (poller_.ShouldStop()) return false;
     KeepUnbeaten(front);
   }
+  return true;
+}
+
+std::optional<StagePipeline> StagePass::LeastSum(const Window& window) {
+  if (!RunWindow(window, places_.size())) return std::nullopt;
   const Front& whole = fronts_.front();
   if (whole.empty()) return std::nullopt;
   const auto value = [](const Label& label) { return label.sum + label.end; };
   return Trace(*std::min_element(whole.begin(), whole.end(),
                                  [&](const Label& a, const Label& b) { return value(a) < value(b); }));
+}
+
+StagePass::Fewest StagePass::LeastDevices(const Window& window, int64_t most_devices) {
+  Fewest fewest;
+  if (!RunWindow(window, most_devices)) return fewest;
+  const Label* best = nullptr;
+  for (const Label& label : fronts_.front()) {
+    fewest.devices_bound = std::min<int64_t>(fewest.devices_bound, label.depth);
+    fewest.value_bound = std::min(fewest.value_bound, label.sum + label.end);
+    const bool reaches = measure_ == Measure::kNothing ||
+                         OneFOneBStepPs(label.sum, label.longest, label.end, micro_batches_) < window.limit;
+    if (reaches && (best == nullptr || label.depth < best->depth)) best = &label;
+  }
+  if (best == nullptr) return fewest;
+  fewest.pipeline = Trace(*best);
+  fewest.devices = best->depth;
+  return fewest;
+}
+
+int64_t StagePass::DevicesBound(const Window& window, int64_t most_devices) const {
+  int64_t low = std::max<int64_t>(1, holders_.back());
+  if (measure_ == Measure::kNothing) return low;
+  const int64_t left = window.limit - (micro_batches_ - 1) * (window.above + 1) - end_bound_;
+  const int64_t base = MostBase(window.cap);
+  int64_t high = most_devices + 1;
+  while (low < high) {
+    const int64_t middle = low + (high - low) / 2;
+    if (RestBound(num_layers_, base, places_.size() - middle) < left) {
+      high = middle;
+    } else {
+      low = middle + 1;
+    }
+  }
+  return low;
 }
 
 int64_t StagePass::LeastBracket(int64_t limit) {

@@ -73,7 +73,9 @@ class StagePass {
   // last forward pass comes behind the first one of the stages before it, M - 1 forward and M - y backward passes of
   // its own, and then goes to the end and back: sum c + (M - 1) c - (y - 1) b. So the pace is
   // c - (y - 1) / (M - 1) min(f, b).
-  enum class Measure { kTime, kPace };
+  //
+  // Or by nothing: stages that fit take no time (LeastDevices).
+  enum class Measure { kTime, kPace, kNothing };
 
   // All outlive the object. `options` are not empty. `num_stages`: nullopt: any.
   StagePass(const Places& places, int32_t num_layers, int64_t micro_batches, std::optional<int32_t> num_stages,
@@ -85,6 +87,23 @@ class StagePass {
   // Labels at a layer boundary: depth, stages behind, sum, end; one is dropped only for one at the same kind of place
   // that is at most it in all four. O(layers x options x window x labels).
   std::optional<StagePipeline> LeastSum(const Window& window);
+
+  // How few devices from the end of the row do.
+  struct Fewest {
+    // No pipeline of the window takes fewer devices, or less beside the longest stages; kDoesNotFit: there is none.
+    int64_t devices_bound = kDoesNotFit;
+    int64_t value_bound = kDoesNotFit;
+    // One whose closed form is less than the limit, and how many devices it takes. Where the cap is above + 1 or
+    // nothing is measured, these are the least.
+    std::optional<StagePipeline> pipeline;
+    int64_t devices = 0;
+  };
+  // Of the pipelines on at most `most_devices` devices. The depth of a label is how many devices it takes, so that what
+  // LeastSum keeps answers for every number of devices. Where the poller says so it ends early, with nothing.
+  // REQUIRES: the row is of one class.
+  Fewest LeastDevices(const Window& window, int64_t most_devices);
+  // What LeastDevices finds no less than, from sums alone; more than `most_devices`: nothing. O(log devices).
+  int64_t DevicesBound(const Window& window, int64_t most_devices) const;
 
   // The least value over all pipelines of max over stages k of (c_1 + ... + c_(k-1) + micro_batches c_k), which no
   // order of the tasks of a step beats, with the first stage's end of the step; `limit` where nothing is below it, 0
@@ -135,6 +154,9 @@ class StagePass {
   // these cannot do it.
   int64_t RestBound(int32_t layer, int64_t cap, int64_t depth) const;
   void Begin();
+  // Fills fronts_ with the labels of pipelines on at most `most_devices` devices from the end of the row; whether the
+  // poller let it.
+  bool RunWindow(const Window& window, int64_t most_devices);
   bool MayHave(int64_t stages, int32_t first_layer) const;
   // At least so many stages are before `stages` ones.
   int64_t StagesLeft(int64_t stages) const { return num_stages_.has_value() ? *num_stages_ - stages : 0; }
@@ -145,6 +167,8 @@ class StagePass {
     int64_t base = 0;
     int64_t sum = 0;
   };
+  // Without transfers; kDoesNotFit.
+  int64_t StagePs(StageTable& table, const PlacedStage& stage, int64_t in_flight) const;
   void SetPaces();
   // What the passes of a stage that measures at most `cap` take at most.
   int64_t MostBase(int64_t cap) const;
@@ -191,6 +215,8 @@ class StagePass {
   // By layer boundary: of the layers before it, least time of any spread, and time times devices so weighted.
   std::vector<int64_t> rest_;
   std::vector<double> work_;
+  // The same: how many devices hold them at least.
+  std::vector<int64_t> holders_;
   // Prices of a device, as a share of a layer's time, and, by layer boundary and price, what the layers before it take
   // at least with what they pay.
   std::vector<double> prices_;

@@ -36,6 +36,16 @@ LayerGroup AllowedModes(const LayerPrice& price, const std::array<bool, kNumReco
   return group;
 }
 
+// Of one layer; nullopt: every mode computes it again whole. `again`: it may be.
+std::optional<int64_t> LeastKeptBytesOf(const LayerGroup& group, bool again) {
+  std::optional<int64_t> least;
+  for (std::size_t mode = 0; mode < group.modes.size(); ++mode) {
+    if (!group.modes[mode].has_value() || (mode == kFullMode && !again)) continue;
+    least = std::min(least.value_or(group.modes[mode]->kept_bytes), group.modes[mode]->kept_bytes);
+  }
+  return least;
+}
+
 }  // namespace
 
 SegmentNumbers::SegmentNumbers(const std::vector<int32_t>& kinds) : num_layers_(static_cast<int32_t>(kinds.size())) {
@@ -57,6 +67,16 @@ SegmentNumbers::SegmentNumbers(const std::vector<int32_t>& kinds) : num_layers_(
   }
 }
 
+std::optional<SegmentNumbers> NumberSegments(const std::vector<int32_t>& kinds, const SolveLimits& limits) {
+  if (CheckInterruption(limits).has_value()) return std::nullopt;
+  const InterruptionScope scope(&limits);
+  try {
+    return SegmentNumbers(kinds);
+  } catch (const Interrupted&) {
+    return std::nullopt;
+  }
+}
+
 StageTable::StageTable(const SegmentNumbers& segments, const std::vector<int32_t>& kinds,
                        std::vector<LayerPrice> prices, const std::array<bool, kNumRecomputations>& allowed,
                        int64_t memory_bytes, std::optional<FirstLayers> first_layers_again)
@@ -66,6 +86,11 @@ StageTable::StageTable(const SegmentNumbers& segments, const std::vector<int32_t
       memory_bytes_(memory_bytes),
       first_layers_again_(first_layers_again) {
   for (const LayerPrice& price : prices_) groups_.push_back(AllowedModes(price, allowed));
+  next_barred_.assign(kinds_.size() + 1, segments_.num_layers());
+  for (int32_t layer = segments_.num_layers(); layer-- > 0;) {
+    const auto at = static_cast<std::size_t>(layer);
+    next_barred_[at] = PriceOf(layer).can_run ? next_barred_[at + 1] : layer;
+  }
   base_ = PrefixSums(kinds_, prices_, [](const LayerPrice& price) { return price.forward_ps + price.backward_ps; });
   forward_ = PrefixSums(kinds_, prices_, [](const LayerPrice& price) { return price.forward_ps; });
   weights_ = PrefixSums(kinds_, prices_, [](const LayerPrice& price) { return price.weights_ps; });
@@ -142,6 +167,29 @@ int64_t StageTable::ExtraPs(int32_t first, int32_t end, const HeldMicroBatches& 
     extra = choice.has_value() ? choice->bound_ps : kDoesNotFit;
   }
   return extra;
+}
+
+bool StageTable::Fits(int32_t first, int32_t end, int64_t in_flight) const {
+  if (first_layers_again_.has_value()) return FirstLayersExtraPs(first, end, {.whole = in_flight}) != kDoesNotFit;
+  const Budget budget = BudgetOf({{first, end}});
+  const std::vector<int32_t>& counts = segments_.CountsOf(segments_.Of(first, end));
+  const auto is_held = [&](bool again, int64_t room) {
+    int64_t kept = 0;
+    for (std::size_t kind = 0; kind < counts.size() && kept <= room; ++kind) {
+      if (counts[kind] == 0) continue;
+      const std::optional<int64_t> least = LeastKeptBytesOf(groups_[kind], again);
+      if (!least.has_value()) return false;
+      kept = SaturatingAdd(kept, SaturatingMultiply(SaturatingMultiply(in_flight, *least), counts[kind]));
+    }
+    return kept <= room;
+  };
+  return is_held(false, budget.bytes) || is_held(true, budget.full_bytes);
+}
+
+double StageTable::LeastShareOf(int32_t layer) const {
+  const auto held =
+      static_cast<double>(StateBytes(layer, layer + 1) + LeastKeptBytesOf(GroupOf(layer), true).value_or(0));
+  return held / static_cast<double>(std::max<int64_t>(memory_bytes_, 1));
 }
 
 std::size_t StageTable::ModeOf(std::size_t kind, LayerRecomputation mode) const {

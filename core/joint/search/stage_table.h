@@ -10,6 +10,7 @@
 #include <optional>
 #include <vector>
 
+#include "core/base/limits.h"
 #include "core/joint/cost/layer_price.h"
 #include "core/joint/cost/stage_cost.h"
 #include "core/joint/cost/training_cluster.h"
@@ -41,6 +42,9 @@ class SegmentNumbers {
   std::vector<std::vector<int32_t>> counts_;
 };
 
+// nullopt: there was no time.
+std::optional<SegmentNumbers> NumberSegments(const std::vector<int32_t>& kinds, const SolveLimits& limits);
+
 // The layers [first, end).
 struct LayerRun {
   int32_t first = 0;
@@ -64,8 +68,9 @@ class StageTable {
              const std::array<bool, kNumRecomputations>& allowed, int64_t memory_bytes,
              std::optional<FirstLayers> first_layers_again = std::nullopt);
 
-  // Passes of a stage without recomputation and transfers. O(1).
+  // Passes of a stage without recomputation and transfers; kDoesNotFit where a layer cannot run so. O(1).
   int64_t BasePs(int32_t first, int32_t end) const {
+    if (end > next_barred_[static_cast<std::size_t>(first)]) return kDoesNotFit;
     return base_[static_cast<std::size_t>(end)] - base_[static_cast<std::size_t>(first)];
   }
   // The same by parts; `is_split`: gradients of weights apart, else in the backward pass. O(1).
@@ -82,10 +87,14 @@ class StageTable {
   int64_t TimePs(int32_t first, int32_t end, int64_t in_flight);
   // The same where micro-batches are held in several ways.
   int64_t TimePs(int32_t first, int32_t end, const HeldMicroBatches& held);
-  // The same with one mode for all layers that have it, the others as little as they can; not shared, O(kinds).
+  // Whether TimePs is not kDoesNotFit. O(kinds).
+  bool Fits(int32_t first, int32_t end, int64_t in_flight) const;
+  // The time with one mode for all layers that have it, the others as little as they can; not shared, O(kinds).
   int64_t TimeInModePs(int32_t first, int32_t end, const HeldMicroBatches& held, LayerRecomputation mode) const;
   // The modes of the layers then.
   std::vector<LayerRecomputation> ModesInMode(int32_t first, int32_t end, LayerRecomputation mode) const;
+  // What a layer takes of a device's memory at least, as a share of it.
+  double LeastShareOf(int32_t layer) const;
   // What all layers of the model take more at least where together they keep so much; nullopt: they cannot.
   std::optional<int64_t> LeastExtraOfAllPs(int64_t kept_bytes) const;
   // What a boundary before `layer` costs the stage behind it, and before it; 0 at the two ends of the model.
@@ -129,6 +138,8 @@ class StageTable {
   std::vector<LayerGroup> groups_;
   int64_t memory_bytes_;
   std::optional<FirstLayers> first_layers_again_;
+  // By layer, the first one from it on that cannot run so; behind the last layer, none is.
+  std::vector<int32_t> next_barred_;
   std::vector<int64_t> base_;
   std::vector<int64_t> forward_;
   std::vector<int64_t> weights_;

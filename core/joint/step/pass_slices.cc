@@ -54,7 +54,7 @@ PassSlice SliceOf(int64_t total_ps, const PassExchanges& exchanges) {
 class StageSlicer {
  public:
   StageSlicer(const LayerPricer& pricer, const PriceQuery& query, bool is_split)
-      : pricer_(pricer), prices_(pricer.Price(query)), parts_(pricer.Parts(query)), is_split_(is_split) {}
+      : pricer_(pricer), prices_(pricer.PriceOfAny(query)), parts_(pricer.Parts(query)), is_split_(is_split) {}
 
   ChunkSlices SlicesOf(const JointChunk& chunk) {
     ChunkSlices slices;

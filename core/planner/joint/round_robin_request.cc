@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <map>
 #include <optional>
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -20,6 +19,7 @@
 #include "core/joint/roundrobin/round_robin_search.h"
 #include "core/joint/roundrobin/turn_tasks.h"
 #include "core/model/device_selection.h"
+#include "core/model/support.h"
 #include "core/verify/joint/joint_verifier.h"
 #include "core/verify/joint/round_robin_costing.h"
 
@@ -284,16 +284,6 @@ absl::StatusOr<Plan> Verified(const OperatorGraph& graph, const Cluster& cluster
       absl::StrCat("the verifier rejected the plan, please report this: ", violations.ToStatus().message()));
 }
 
-// Stages may differ in them.
-std::vector<int32_t> TensorDegreesOfAny(const OperatorGraph& graph) {
-  std::set<int32_t> degrees;
-  for (const Operator& op : graph.operators) {
-    for (const OperatorVariant& variant : op.variants) degrees.insert(variant.tensor_degree);
-  }
-  if (degrees.empty()) degrees.insert(1);
-  return {degrees.begin(), degrees.end()};
-}
-
 }  // namespace
 
 bool IsRoundRobin(const ResolvedProblem& problem) {
@@ -307,7 +297,8 @@ JointSettings ResolveRoundRobin(const JointSettings& given, const OperatorGraph&
   settings.shardings = {Sharding::kNone};
   settings.context_degrees = {1};
   settings.expert_degrees = {1};
-  if (settings.tensor_degrees.empty()) settings.tensor_degrees = TensorDegreesOfAny(graph);
+  // Stages may differ in them.
+  if (settings.tensor_degrees.empty()) settings.tensor_degrees = TensorDegreesOf(graph, DegreesOf::kAny);
   return ResolveOperatorJoint(settings, graph, training);
 }
 

@@ -88,9 +88,12 @@ class JointCosting {
     joint_.step_bound = joint_.simulated_bound = Picoseconds(0);
     for (std::size_t s = 0; s < joint_.stages.size() && broken.empty(); ++s) {
       const verify::RankSpread spread = SpreadOf(s);
-      const std::vector<LayerPrice> prices = choices_.pricer.Price(verify::QueryOf(choices_.ClassOf(s), spread));
+      const std::vector<LayerPrice> prices =
+          choices_.pricer.PriceFor(verify::QueryOf(choices_.ClassOf(s), spread), joint_.per_stage);
       if (prices.empty()) {
         broken.Add(StagePath(s) + ".joint", "must have degrees that divide the model");
+      } else if (!CanRun(s, prices)) {
+        broken.Add(StagePath(s) + ".joint", "must have degrees, and a class, that all operators of its layers have");
       } else {
         CheckPrices(s, spread, prices, broken);
         FillIn(s, Total(s, prices, broken));
@@ -117,6 +120,16 @@ class JointCosting {
     return spread;
   }
 
+  bool CanRun(std::size_t s, const std::vector<LayerPrice>& prices) const {
+    const std::vector<JointChunk>& chunks = joint_.stages[s].chunks;
+    return std::all_of(chunks.begin(), chunks.end(), [&](const JointChunk& chunk) {
+      for (int32_t layer = chunk.first_layer; layer < chunk.end_layer(); ++layer) {
+        if (!PriceOf(prices, layer).can_run) return false;
+      }
+      return true;
+    });
+  }
+
   // What the layers of a stage cost, and what the layers before them send to it, is computed once more.
   void CheckPrices(std::size_t s, const verify::RankSpread& spread, const std::vector<LayerPrice>& prices,
                    Violations& broken) const {
@@ -139,8 +152,16 @@ class JointCosting {
       const TransformerShape& shape = *choices_.graph.transformer;
       return verify::DifferenceOf(price, verify::CostsOfRank(shape, layer, device, efficiency, spread));
     }
-    const auto costs = operator_costs_.CostsOf(static_cast<std::size_t>(layer), device, efficiency, spread);
-    if (!costs.has_value()) return "must not be on a class or of a tensor degree that its operators do not have";
+    const auto number = static_cast<std::size_t>(layer);
+    const auto costs = operator_costs_.CostsOf(number, device, efficiency, spread);
+    if (!costs.has_value() && !price.can_run) {
+      // Before the stage, which receives what leaves it.
+      verify::RankCosts received;
+      received.output = operator_costs_.OutputOf(number, device, efficiency, spread);
+      return verify::DifferenceOf(price, received);
+    }
+    if (!costs.has_value()) return "must not be on a class or of degrees that its operators do not have";
+    if (!price.can_run) return "must run, as all its operators can";
     // Measured times of operators are compared as well: the graph has them.
     price.is_measured = false;
     return verify::DifferenceOf(price, *costs);

@@ -35,20 +35,69 @@ void OperatorCosts::CheckLayers(Violations& violations) const {
   }
 }
 
+std::optional<OperatorPart> OperatorCosts::PartIn(std::size_t op, const std::map<std::size_t, LayoutPair>& layouts,
+                                                  const Question& question) const {
+  const auto chosen = layouts.find(op);
+  return PartOf(graph_.operators[op], graph_, question.device, question.spread.degrees, question.spread.samples,
+                chosen == layouts.end() ? LayoutPair() : chosen->second);
+}
+
+bool OperatorCosts::CanRun(std::size_t layer, const Question& question) const {
+  for (std::size_t op = 0; op < layer_of_.size(); ++op) {
+    const Operator& each = graph_.operators[op];
+    if (*layer_of_[op] != layer || IsSpokenFor(each)) continue;
+    const std::vector<LayoutPair> layouts = LayoutsOf(each, question.device, question.spread.degrees);
+    if (layouts.empty() || !PartIn(op, {{op, layouts.front()}}, question).has_value()) return false;
+  }
+  return true;
+}
+
+const std::optional<std::map<std::size_t, LayoutPair>>& OperatorCosts::LayoutsIn(std::size_t layer,
+                                                                                 Question& question) const {
+  const auto [entry, is_new] = question.layouts.try_emplace(layer);
+  if (is_new && CanRun(layer, question)) {
+    entry->second = layouts_.Of(layer, question.device, question.efficiency, question.spread);
+  }
+  return entry->second;
+}
+
+double OperatorCosts::BytesOf(const Tensor& tensor, Question& question) const {
+  const auto& layouts = LayoutsIn(*layer_of_[tensor.producer.index()], question);
+  if (layouts.has_value()) {
+    const std::optional<OperatorPart> part = PartIn(tensor.producer.index(), *layouts, question);
+    if (part.has_value() && part->sent.has_value()) return *part->sent;
+  }
+  return static_cast<double>(tensor.size_bytes) * static_cast<double>(question.spread.samples) /
+         static_cast<double>(graph_.samples_per_micro_batch);
+}
+
+double OperatorCosts::OutputOf(std::size_t layer, const DeviceClass& device, const TrainingEfficiency& efficiency,
+                               const RankSpread& spread) const {
+  Question question{device, efficiency, spread};
+  return OutputOf(layer, question);
+}
+
+double OperatorCosts::OutputOf(std::size_t layer, Question& question) const {
+  double output = 0;
+  for (const Tensor& tensor : graph_.tensors) {
+    bool has_end_before = *layer_of_[tensor.producer.index()] <= layer;
+    bool has_end_behind = !has_end_before;
+    for (const OperatorId consumer : tensor.consumers) {
+      const std::size_t read = *layer_of_[consumer.index()];
+      has_end_before = has_end_before || read <= layer;
+      has_end_behind = has_end_behind || read > layer;
+    }
+    if (has_end_before && has_end_behind) output += BytesOf(tensor, question);
+  }
+  // What goes back is as large as what went forward, or else tensors of its own.
+  return HasBackwardOperators(graph_) ? output / 2 : output;
+}
+
 std::optional<RankCosts> OperatorCosts::CostsOf(std::size_t layer, const DeviceClass& device,
                                                 const TrainingEfficiency& efficiency, const RankSpread& spread) const {
-  const auto part_of = [&](std::size_t op, const std::map<std::size_t, LayoutPair>& chosen) {
-    const auto layouts = chosen.find(op);
-    return PartOf(graph_.operators[op], graph_, device, spread.degrees, spread.samples,
-                  layouts == chosen.end() ? LayoutPair() : layouts->second);
-  };
-  std::map<std::size_t, std::map<std::size_t, LayoutPair>> layouts_of;
-  const auto chosen_in = [&](std::size_t of_layer) -> const std::map<std::size_t, LayoutPair>& {
-    const auto known = layouts_of.find(of_layer);
-    if (known != layouts_of.end()) return known->second;
-    return layouts_of[of_layer] = layouts_.Of(of_layer, device, efficiency, spread);
-  };
-  const std::map<std::size_t, LayoutPair> own = chosen_in(layer);
+  Question question{device, efficiency, spread};
+  const std::optional<std::map<std::size_t, LayoutPair>> own = LayoutsIn(layer, question);
+  if (!own.has_value()) return std::nullopt;
   RankCosts costs;
   Held held;
   double kept = 0;
@@ -58,7 +107,7 @@ std::optional<RankCosts> OperatorCosts::CostsOf(std::size_t layer, const DeviceC
   for (std::size_t op = 0; op < layer_of_.size(); ++op) {
     if (*layer_of_[op] != layer) continue;
     if (IsSpokenFor(graph_.operators[op])) continue;
-    const std::optional<OperatorPart> part = part_of(op, own);
+    const std::optional<OperatorPart> part = PartIn(op, *own, question);
     if (!part.has_value()) return std::nullopt;
     costs.forward += part->forward;
     costs.backward += part->backward;
@@ -71,35 +120,20 @@ std::optional<RankCosts> OperatorCosts::CostsOf(std::size_t layer, const DeviceC
     extra += part->extra;
     reads_again = reads_again || (graph_.operators[op].variants.empty() && part->kept > 0);
   }
-  const auto bytes_of = [&](const Tensor& tensor) -> double {
-    const std::size_t made = *layer_of_[tensor.producer.index()];
-    const std::optional<OperatorPart> part = part_of(tensor.producer.index(), chosen_in(made));
-    if (part.has_value() && part->sent.has_value()) return *part->sent;
-    return static_cast<double>(tensor.size_bytes) * static_cast<double>(spread.samples) /
-           static_cast<double>(graph_.samples_per_micro_batch);
-  };
+  costs.output = OutputOf(layer, question);
   for (const Tensor& tensor : graph_.tensors) {
-    const std::size_t made = *layer_of_[tensor.producer.index()];
     const Operator& producer = graph_.operators[tensor.producer.index()];
-    const bool is_made_whole = made == layer && producer.variants.empty() && producer.pass == Pass::kForward;
-    bool has_end_before = made <= layer;
-    bool has_end_behind = made > layer;
-    bool is_read_again = false;
-    for (const OperatorId consumer : tensor.consumers) {
-      const std::size_t read = *layer_of_[consumer.index()];
-      has_end_before = has_end_before || read <= layer;
-      has_end_behind = has_end_behind || read > layer;
+    const bool is_made_whole =
+        *layer_of_[tensor.producer.index()] == layer && producer.variants.empty() && producer.pass == Pass::kForward;
+    const bool is_read_again = std::any_of(tensor.consumers.begin(), tensor.consumers.end(), [&](OperatorId consumer) {
       const Operator& reader = graph_.operators[consumer.index()];
-      is_read_again = is_read_again ||
-                      (read == layer && !is_made_whole && reader.variants.empty() && reader.pass == Pass::kForward);
-    }
-    if (has_end_before && has_end_behind) costs.output += bytes_of(tensor);
-    if (is_read_again && reads_again) kept_again += bytes_of(tensor);
+      return *layer_of_[consumer.index()] == layer && !is_made_whole && reader.variants.empty() &&
+             reader.pass == Pass::kForward;
+    });
+    if (is_read_again && reads_again) kept_again += BytesOf(tensor, question);
   }
-  // What goes back is as large as what went forward, or else tensors of its own.
-  if (HasBackwardOperators(graph_)) costs.output /= 2;
   costs.kept_for_weights = kept;
-  const double changes = layouts_.ChangesPs(layer, own, efficiency, spread);
+  const double changes = layouts_.ChangesPs(layer, *own, efficiency, spread);
   costs.forward += changes;
   costs.backward += changes;
   costs.modes[static_cast<std::size_t>(LayerRecomputation::kNone)] = {0, kept};

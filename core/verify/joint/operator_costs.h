@@ -14,6 +14,7 @@
 #include "core/model/graph.h"
 #include "core/model/problem.h"
 #include "core/verify/joint/chosen_layouts.h"
+#include "core/verify/joint/operator_part.h"
 #include "core/verify/joint/rank_costs.h"
 
 namespace planwright::verify {
@@ -26,12 +27,31 @@ class OperatorCosts {
   // Adds what is wrong with the layers themselves, below "plan.stages": operators in none, tensors that go back.
   void CheckLayers(Violations& violations) const;
 
-  // nullopt: the class cannot run an operator, or none of its variants has the tensor degree.
+  // nullopt: the class cannot run an operator, or none of its variants has the degrees.
   // REQUIRES: CheckLayers found nothing.
   std::optional<RankCosts> CostsOf(std::size_t layer, const DeviceClass& device, const TrainingEfficiency& efficiency,
                                    const RankSpread& spread) const;
+  // Of these the output alone, also where there is nothing else.
+  double OutputOf(std::size_t layer, const DeviceClass& device, const TrainingEfficiency& efficiency,
+                  const RankSpread& spread) const;
 
  private:
+  // What is asked of several layers.
+  struct Question {
+    const DeviceClass& device;
+    const TrainingEfficiency& efficiency;
+    const RankSpread& spread;
+    // By layer, the layouts of its operators; nullopt: it cannot run. As they are asked for.
+    std::map<std::size_t, std::optional<std::map<std::size_t, LayoutPair>>> layouts = {};
+  };
+
+  const std::optional<std::map<std::size_t, LayoutPair>>& LayoutsIn(std::size_t layer, Question& question) const;
+  bool CanRun(std::size_t layer, const Question& question) const;
+  std::optional<OperatorPart> PartIn(std::size_t op, const std::map<std::size_t, LayoutPair>& layouts,
+                                     const Question& question) const;
+  double OutputOf(std::size_t layer, Question& question) const;
+  // What a rank has of a tensor: of one from a layer that cannot run so, all.
+  double BytesOf(const Tensor& tensor, Question& question) const;
   // A BACKWARD operator whose forward operator has variants, which tell the costs of both.
   bool IsSpokenFor(const Operator& op) const;
   // Bytes of parameters on a rank.

@@ -181,9 +181,10 @@ TEST_F(ProgramTest, PlansInProcessUnlessAServerIsNamed) {
 TEST_F(ProgramTest, FlagsBecomeTheRequest) {
   EXPECT_EQ(Plan({"--time_limit=1500ms", "--gap=0.05", "--seed", "9", "--threads=2", "--ideal_limit=1000",
                   "--algorithm=linearized_dp", "--work_limit=77", "--split=noncontiguous", "--stages=3",
-                  "--memory_model=components", "--memory_preset=sgd"}),
+                  "--memory_model=components", "--memory_preset=sgd", "--tokens_within=1728e9/2d"}),
             ExitCode::kOk);
   const v1::CreatePlanRequest& request = service_.plan_request;
+  EXPECT_EQ(request.problem().joint().target_tokens_per_second(), 1e7);
   EXPECT_EQ(request.graph_reference(), "zoo:g");
   EXPECT_EQ(request.cluster_reference(), "zoo:c");
   EXPECT_EQ(request.options().time_limit().seconds(), 1);
@@ -285,6 +286,9 @@ TEST_F(ProgramTest, GoldenUsageErrors) {
             "`planwright help plan` explains the flags.\n");
   EXPECT_EQ(error_of({"plan", "--objective=speed"}),
             "error: --objective: must be one of max_throughput, min_latency, min_devices, is \"speed\"\n"
+            "`planwright help plan` explains the flags.\n");
+  EXPECT_EQ(error_of({"plan", "--tokens_within=2e12"}),
+            "error: --tokens_within: must be tokens and the time for them, such as 2e12/30d, is \"2e12\"\n"
             "`planwright help plan` explains the flags.\n");
   EXPECT_EQ(error_of({"plan", "--graph=/nowhere.json"}),
             "error: cannot read /nowhere.json: No such file or directory\n"

@@ -105,11 +105,12 @@ Operator OfDegrees(const std::vector<int32_t>& degrees) {
   return op;
 }
 
-TEST(TensorDegreesOfTest, AreThoseThatEveryOperatorWithVariantsHas) {
+TEST(TensorDegreesOfTest, AreThoseThatEveryOperatorWithVariantsHasOrThoseThatAnyHas) {
   OperatorGraph graph;
   EXPECT_THAT(TensorDegreesOf(graph), ElementsAre(1));
   graph.operators = {OfDegrees({}), OfDegrees({8, 1, 2, 2}), OfDegrees({2, 4, 8})};
   EXPECT_THAT(TensorDegreesOf(graph), ElementsAre(2, 8));
+  EXPECT_THAT(TensorDegreesOf(graph, DegreesOf::kAny), ElementsAre(1, 2, 4, 8));
   graph.operators.resize(1);
   EXPECT_THAT(TensorDegreesOf(graph), ElementsAre(1));
 }

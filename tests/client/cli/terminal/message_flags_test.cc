@@ -128,13 +128,14 @@ TEST(ParseDurationTest, TakesUnitsAndBareSeconds) {
   EXPECT_EQ(Seconds("10s"), "10 s 0 ns");
   EXPECT_EQ(Seconds("2m"), "120 s 0 ns");
   EXPECT_EQ(Seconds("1.5h"), "5400 s 0 ns");
+  EXPECT_EQ(Seconds("3d"), "259200 s 0 ns");
   EXPECT_EQ(Seconds("7"), "7 s 0 ns");
   EXPECT_EQ(Seconds("0.29"), "0 s 290000000 ns");
   EXPECT_EQ(Seconds("0"), "0 s 0 ns");
 }
 
 TEST(ParseDurationTest, RefusesTheRest) {
-  for (const char* text : {"", "s", "soon", "-1s", "1d", "nan", "inf", "1e300h", "10 s", "9000h"}) {
+  for (const char* text : {"", "s", "soon", "-1s", "1w", "nan", "inf", "1e300h", "10 s", "9000h"}) {
     EXPECT_EQ(Seconds(text), "refused") << text;
   }
 }

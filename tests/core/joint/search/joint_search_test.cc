@@ -8,12 +8,16 @@
 #include <cstdint>
 #include <limits>
 #include <map>
+#include <optional>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "core/base/random.h"
 #include "core/joint/cost/stage_cost.h"
+#include "core/joint/search/fewest_search.h"
 #include "tests/property/cases.h"
 
 namespace planwright {
@@ -25,7 +29,9 @@ constexpr int64_t kNone = std::numeric_limits<int64_t>::max();
 class RandomPricer : public LayerPricer {
  public:
   // `are_unlike`: each layer is a kind of its own, whose passes have nothing to do with each other.
-  RandomPricer(uint64_t seed, int32_t num_layers, bool are_unlike = false) : seed_(seed), are_unlike_(are_unlike) {
+  // `some_are_barred`: layers of some kinds cannot run at one of the tensor degrees.
+  RandomPricer(uint64_t seed, int32_t num_layers, bool are_unlike = false, bool some_are_barred = false)
+      : seed_(seed), are_unlike_(are_unlike), some_are_barred_(some_are_barred) {
     RandomStream random(seed, 1);
     for (int32_t layer = 0; layer < num_layers; ++layer) {
       const auto kind = static_cast<int32_t>(random.Below(3));
@@ -46,13 +52,34 @@ class RandomPricer : public LayerPricer {
   int32_t unnumbered_ends() const override { return unnumbered_ends_; }
 
   std::vector<LayerPrice> Price(const PriceQuery& query) const override {
+    std::vector<LayerPrice> prices = PriceOfAny(query);
+    const auto can_run = [](const LayerPrice& price) { return price.can_run; };
+    return std::all_of(prices.begin(), prices.end(), can_run) ? std::move(prices) : std::vector<LayerPrice>();
+  }
+
+  std::vector<LayerPrice> PriceOfAny(const PriceQuery& query) const override {
     std::vector<LayerPrice> prices;
     const int32_t kinds = 1 + *std::max_element(kinds_.begin(), kinds_.end());
-    for (int32_t kind = 0; kind < kinds; ++kind) prices.push_back(PriceOf(kind, query));
+    for (int32_t kind = 0; kind < kinds; ++kind) {
+      const LayerPrice price = PriceOf(kind, query);
+      prices.push_back(IsBarred(kind, query) ? Barred(price) : price);
+    }
     return prices;
   }
 
  private:
+  static LayerPrice Barred(const LayerPrice& price) {
+    LayerPrice barred;
+    barred.output_bytes = price.output_bytes;
+    barred.can_run = false;
+    return barred;
+  }
+
+  bool IsBarred(int32_t kind, const PriceQuery& query) const {
+    RandomStream random(seed_, static_cast<uint64_t>(200 + kind));
+    return some_are_barred_ && random.Between(0, 3) == query.degrees.tensor;
+  }
+
   LayerPrice PriceOf(int32_t kind, const PriceQuery& query) const {
     RandomStream random(seed_, static_cast<uint64_t>(2 + kind));
     const int64_t tensor = query.degrees.tensor;
@@ -85,6 +112,7 @@ class RandomPricer : public LayerPricer {
 
   uint64_t seed_;
   bool are_unlike_;
+  bool some_are_barred_;
   std::vector<int32_t> kinds_;
   std::vector<std::string> labels_;
   bool has_full_ = true;
@@ -100,10 +128,11 @@ struct Instance {
 };
 
 Instance MakeInstance(uint64_t seed, bool per_stage, PipelineOrder order = PipelineOrder::kOneFOneB,
-                      bool first_layers_alike = false) {
+                      bool first_layers_alike = false, bool some_are_barred = false) {
   RandomStream random(seed, 99);
   const int64_t most_layers = first_layers_alike ? 5 : 4;
-  Instance instance{RandomPricer(seed, static_cast<int32_t>(random.Between(1, most_layers))), {}, {}};
+  const auto num_layers = static_cast<int32_t>(random.Between(1, most_layers));
+  Instance instance{RandomPricer(seed, num_layers, /*are_unlike=*/false, some_are_barred), {}, {}};
   const int32_t classes = random.Below(3) == 0 ? 2 : 1;
   for (int32_t number = 0; number < classes; ++number) {
     const auto per_node = static_cast<int32_t>(random.Between(1, 3));
@@ -251,7 +280,7 @@ class Enumeration {
 
   void AddLayer(int32_t layer, int32_t end, int64_t slot) {
     if (layer == end) return AddStage(end, slot);
-    const LayerPrice price = instance_.pricer.Price(
+    const LayerPrice price = instance_.pricer.PriceOfAny(
         {.device_class = DeviceClassId(0), .degrees = plan_.stages.back().degrees})[static_cast<std::size_t>(
         instance_.pricer.kinds()[static_cast<std::size_t>(layer)])];
     for (int mode = 0; mode < kNumRecomputations; ++mode) {
@@ -390,6 +419,22 @@ TEST(JointSearchTest, FindsWhatLookingAtEverythingFindsWithSpreadsByStage) {
   }
 }
 
+TEST(JointSearchTest, FindsWhatLookingAtEverythingFindsWhereLayersLackDegrees) {
+  int found = 0;
+  for (uint64_t seed = 0; seed < NumCases(300) && !testing::Test::HasFailure(); ++seed) {
+    SCOPED_TRACE(absl::StrCat("seed ", seed));
+    const Instance instance = MakeInstance(seed, true, PipelineOrder::kOneFOneB, false, /*some_are_barred=*/true);
+    ExpectOptimal(instance);
+    const auto may_all_have = [&](int32_t tensor) {
+      return !instance.pricer.Price({.device_class = DeviceClassId(0), .degrees = {.tensor = tensor}}).empty();
+    };
+    const bool must_differ = !may_all_have(1) && !may_all_have(2);
+    found += must_differ && Enumeration(instance).LeastStep() != kNone ? 1 : 0;
+  }
+  // Some have plans only where stages differ.
+  EXPECT_GT(found, 0);
+}
+
 TEST(JointSearchTest, FindsWhatLookingAtEverythingFindsInRacks) {
   for (uint64_t seed = 0; seed < NumCases(300) && !testing::Test::HasFailure(); ++seed) {
     SCOPED_TRACE(absl::StrCat("seed ", seed));
@@ -423,6 +468,90 @@ TEST(JointSearchTest, FindsWhatLookingAtEverythingFindsOfUnlikeLayers) {
 TEST(JointSearchTest, FindsWhatLookingAtEverythingFindsWithFirstLayersAlike) {
   for (uint64_t seed = 0; seed < NumCases(300) && !testing::Test::HasFailure(); ++seed) {
     ExpectOptimal(seed, false, PipelineOrder::kOneFOneB, true);
+  }
+}
+
+// So many devices of a row of nodes alike: what is not whole nodes comes first.
+Instance OnDevices(const Instance& whole, int64_t devices) {
+  Instance part = whole;
+  const TrainingClass nodes = whole.cluster.classes.front();
+  const auto add = [&](int64_t count, int64_t per_node) {
+    if (count == 0 || per_node == 0) return;
+    part.cluster.classes.push_back(
+        {nodes.device_class, static_cast<int32_t>(count), static_cast<int32_t>(per_node), nodes.memory_bytes});
+  };
+  part.cluster.classes.clear();
+  add(1, devices % nodes.devices_per_node);
+  add(devices / nodes.devices_per_node, nodes.devices_per_node);
+  return part;
+}
+
+// Of a row of nodes alike, the fewest devices for every target that is as good as what some number of devices reaches,
+// or a little better, and for none.
+class FewestDevicesOfAll {
+ public:
+  explicit FewestDevicesOfAll(Instance instance) : instance_(std::move(instance)) {
+    instance_.cluster.classes.resize(1);
+    devices_ = instance_.cluster.classes.front().devices();
+    for (int64_t devices = 1; devices <= devices_; ++devices) {
+      least_steps_.push_back(Enumeration(OnDevices(instance_, devices)).LeastStep());
+    }
+  }
+
+  void ExpectFound() const {
+    for (const int64_t most_devices : {devices_, devices_ - 1}) {
+      if (most_devices == 0) continue;
+      Expect(std::nullopt, most_devices);
+      for (const int64_t step : std::set<int64_t>(least_steps_.begin(), least_steps_.end())) {
+        if (step == kNone) continue;
+        Expect(step, most_devices);
+        Expect(step - 1, most_devices);
+      }
+    }
+  }
+
+ private:
+  void Expect(std::optional<int64_t> most_ps, int64_t most_devices) const {
+    SCOPED_TRACE(absl::StrCat("target ", most_ps.value_or(0), ", at most ", most_devices));
+    const JointRequest request{instance_.pricer, instance_.cluster, instance_.settings, 0, 0};
+    FewestOutcome outcome = SearchFewestDevices(request, most_ps, most_devices, SolveLimits());
+    const auto end = least_steps_.begin() + most_devices;
+    const auto reached =
+        std::find_if(least_steps_.begin(), end, [&](int64_t step) { return step <= most_ps.value_or(kNone - 1); });
+    EXPECT_EQ(outcome.devices, reached - least_steps_.begin() + 1);
+    EXPECT_TRUE(outcome.is_proven);
+    ASSERT_EQ(outcome.plan.has_value(), reached != end);
+    if (outcome.plan.has_value()) ExpectReaches(*outcome.plan, outcome.devices, most_ps.value_or(kNone));
+  }
+
+  // The plan takes the last devices of the row, so that all of it is in a row of just so many.
+  void ExpectReaches(JointPlan plan, int64_t devices, int64_t most_ps) const {
+    const Instance part = OnDevices(instance_, devices);
+    const DeviceRow row(part.cluster);
+    for (JointStage& stage : plan.stages) stage.first_slot -= static_cast<int32_t>(devices_ - devices);
+    CostJointPlan(part.pricer, row, 0, plan);
+    EXPECT_TRUE(IsHeld(row, 0, plan));
+    EXPECT_LE(plan.step.count(), most_ps);
+  }
+
+  Instance instance_;
+  int64_t devices_ = 0;
+  // By number of devices, from 1.
+  std::vector<int64_t> least_steps_;
+};
+
+TEST(FewestSearchTest, FindsWhatLookingAtEverythingOnEachNumberOfDevicesFinds) {
+  for (uint64_t seed = 0; seed < NumCases(200) && !testing::Test::HasFailure(); ++seed) {
+    SCOPED_TRACE(absl::StrCat("seed ", seed));
+    const bool per_stage = seed % 4 == 1;
+    FewestDevicesOfAll(MakeInstance(seed, per_stage, PipelineOrder::kOneFOneB, seed % 4 == 2)).ExpectFound();
+  }
+}
+
+TEST(FewestSearchTest, FindsTheFewestOfUnlikeLayers) {
+  for (uint64_t seed = 0; seed < NumCases(60) && !testing::Test::HasFailure(); ++seed) {
+    SCOPED_TRACE(absl::StrCat("seed ", seed));
+    FewestDevicesOfAll(MakeUnlikeInstance(seed, PipelineOrder::kOneFOneB)).ExpectFound();
   }
 }
 

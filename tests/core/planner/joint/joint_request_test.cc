@@ -310,13 +310,14 @@ TEST(JointRequestTest, FindsTheFewestDevicesThatHoldAModel) {
   const int64_t allowed = fewest->provenance.counters.at("devices_allowed");
   EXPECT_EQ(fewest->provenance.counters.at("devices_needed"), allowed);
   EXPECT_TRUE(fewest->warnings.empty());
-  // One node less holds nothing, and says how many would.
+  // One less holds nothing, and says how many nodes would.
   request.problem.objective = Objective::kMaxThroughput;
-  request.problem.devices_to_use.max_devices = static_cast<int32_t>(allowed) - 8;
+  request.problem.devices_to_use.max_devices = static_cast<int32_t>(allowed) - 1;
   ASSERT_GT(allowed, 8);
   const std::optional<Infeasibility> infeasibility = InfeasibilityOf(Make(request).status());
   ASSERT_TRUE(infeasibility.has_value());
-  EXPECT_EQ(infeasibility->minimum_devices, allowed);
+  EXPECT_GE(infeasibility->minimum_devices, allowed);
+  EXPECT_LT(infeasibility->minimum_devices, allowed + 8);
 }
 
 TEST(JointRequestTest, FindsTheFewestDevicesThatAreFastEnough) {
@@ -335,7 +336,7 @@ TEST(JointRequestTest, FindsTheFewestDevicesThatAreFastEnough) {
   EXPECT_LT(allowed, 64);
   request.problem.objective = Objective::kMaxThroughput;
   request.problem.joint->target_tokens_per_second.reset();
-  request.problem.devices_to_use.max_devices = static_cast<int32_t>(allowed) - 8;
+  request.problem.devices_to_use.max_devices = static_cast<int32_t>(allowed) - 1;
   const absl::StatusOr<Plan> fewer = Make(request);
   ASSERT_TRUE(fewer.ok()) << fewer.status();
   EXPECT_LT(fewer->joint->tokens_per_second, target);
@@ -439,8 +440,9 @@ TEST(JointRequestTest, FindsTheFewestDevicesOfTwoClasses) {
         if (plan.ok() && plan->joint->tokens_per_second >= target) least = 8 * (fast + slow);
       }
     }
+    // Each class may have part of a node less.
     EXPECT_LE(allowed, least);
-    EXPECT_GT(allowed, least - 8);
+    EXPECT_GT(allowed, least - 16);
   }
 }
 

@@ -17,6 +17,7 @@
 #include "core/base/random.h"
 #include "core/cost/terms/cost_table.h"
 #include "core/joint/operators/operator_layers.h"
+#include "core/model/support.h"
 #include "core/planner/joint/joint_request.h"
 #include "tests/core/planner/joint/joint_test_request.h"
 #include "tests/property/cases.h"
@@ -118,7 +119,7 @@ JointTestRequest RandomRequest(uint64_t seed) {
   return request;
 }
 
-// Every plan of one spread, sharding and division of the batch, by cuts and modes.
+// Every plan of one spread, or one for each stage, sharding and division of the batch, by cuts and modes.
 class AllPlans {
  public:
   explicit AllPlans(const JointTestRequest& request)
@@ -130,19 +131,40 @@ class AllPlans {
   int64_t LeastStep(const std::vector<std::string>& labels, const std::vector<std::vector<OperatorId>>& operators) {
     labels_ = labels;
     operators_ = operators;
+    spreads_.clear();
     for (const int32_t tensor : settings_.tensor_degrees) {
       for (const int32_t context : settings_.context_degrees) {
         for (const int32_t expert : settings_.expert_degrees) {
           for (int32_t data = 1; data <= 4; ++data) {
-            if (context * data % expert == 0) AddSpread({tensor, context, expert, data});
+            if (context * data % expert == 0) spreads_.push_back({tensor, context, expert, data});
           }
         }
       }
+    }
+    if (settings_.per_stage) {
+      AddByStage();
+    } else {
+      for (const Degrees& degrees : spreads_) AddSpread(degrees);
     }
     return least_;
   }
 
  private:
+  void AddByStage() {
+    choices_ = spreads_;
+    for (int64_t samples = 1; samples <= settings_.global_batch; samples *= 2) {
+      for (const Sharding sharding : settings_.shardings) {
+        plan_ = {};
+        plan_.per_stage = true;
+        plan_.sharding = sharding;
+        plan_.micro_batch_samples = samples;
+        plan_.micro_batches = settings_.global_batch / samples;
+        plan_.layer_labels = labels_;
+        AddStages(0);
+      }
+    }
+  }
+
   void AddSpread(const Degrees& degrees) {
     for (const int64_t samples : settings_.micro_batch_samples) {
       if (settings_.global_batch % (degrees.data * samples) != 0) continue;
@@ -152,7 +174,7 @@ class AllPlans {
         plan_.micro_batch_samples = samples;
         plan_.micro_batches = settings_.global_batch / degrees.data / samples;
         plan_.layer_labels = labels_;
-        degrees_ = degrees;
+        choices_ = {degrees};
         AddStages(0);
       }
     }
@@ -160,11 +182,15 @@ class AllPlans {
 
   void AddStages(std::size_t first) {
     if (first == labels_.size()) return JudgePlan();
+    for (const Degrees& degrees : choices_) AddStagesSpread(first, degrees);
+  }
+
+  void AddStagesSpread(std::size_t first, const Degrees& degrees) {
     for (std::size_t end = first + 1; end <= labels_.size(); ++end) {
       const std::size_t width = end - first;
       for (std::size_t modes = 0; modes < (std::size_t{1} << width); ++modes) {
         JointStage& stage = plan_.stages.emplace_back();
-        stage.degrees = degrees_;
+        stage.degrees = degrees;
         JointChunk& chunk = stage.chunks.emplace_back();
         chunk.first_layer = static_cast<int32_t>(first);
         for (std::size_t layer = 0; layer < width; ++layer) {
@@ -188,7 +214,7 @@ class AllPlans {
         placed.operators.insert(placed.operators.end(), held.begin(), held.end());
       }
       std::sort(placed.operators.begin(), placed.operators.end());
-      for (int64_t rank = 0; rank < degrees_.devices(); ++rank) placed.devices.emplace_back(slot++);
+      for (int64_t rank = 0; rank < stage.degrees.devices(); ++rank) placed.devices.emplace_back(slot++);
     }
     if (slot > request_.cluster.devices.size()) return;
     placement.joint = plan_;
@@ -202,7 +228,9 @@ class AllPlans {
   const JointSettings settings_;
   std::vector<std::string> labels_;
   std::vector<std::vector<OperatorId>> operators_;
-  Degrees degrees_;
+  std::vector<Degrees> spreads_;
+  // Of a stage.
+  std::vector<Degrees> choices_;
   JointPlan plan_;
   int64_t least_ = kNone;
 };
@@ -499,6 +527,85 @@ TEST(OperatorGraphTest, AVariantThatIsMissingForbidsTheDegree) {
   const absl::StatusOr<Plan> plan = Make(request);
   ASSERT_TRUE(plan.ok()) << plan.status();
   for (const JointStage& stage : plan->joint->stages) EXPECT_EQ(stage.degrees.tensor, 2);
+}
+
+// Each operator with variants lacks one degree or none, so that some pairs share none.
+JointTestRequest WithoutCommonDegrees(uint64_t seed) {
+  RandomStream random(seed, 9);
+  JointTestRequest request = RandomRequest(seed);
+  JointSettings& joint = *request.problem.joint;
+  joint.per_stage = true;
+  joint.tensor_degrees = {};
+  joint.global_batch = std::min<int64_t>(joint.global_batch, 4);
+  joint.shardings = {random.Below(2) == 0 ? Sharding::kNone : Sharding::kParameters};
+  request.graph.operators.resize(std::min<std::size_t>(request.graph.operators.size(), 3));
+  const std::size_t count = request.graph.operators.size();
+  std::erase_if(request.graph.tensors, [&](const Tensor& tensor) { return tensor.consumers.front().index() >= count; });
+  for (Operator& op : request.graph.operators) {
+    const auto lacking = random.Between(0, 2);
+    std::erase_if(op.variants, [&](const OperatorVariant& variant) { return variant.tensor_degree == lacking; });
+  }
+  return request;
+}
+
+TEST(OperatorGraphTest, FindsTheLeastStepWhereOperatorsShareNoDegree) {
+  Counts counts;
+  int without_common = 0;
+  for (uint64_t seed = 1; seed <= NumCases(100); ++seed) {
+    SCOPED_TRACE(seed);
+    const JointTestRequest request = WithoutCommonDegrees(seed);
+    without_common += TensorDegreesOf(request.graph).empty() ? 1 : 0;
+    HoldAgainstAllPlans(request, counts);
+  }
+  EXPECT_GT(counts.found, counts.impossible);
+  EXPECT_GT(without_common, 3);
+}
+
+// Operators that share no degree go to stages of their own, and only there.
+TEST(OperatorGraphTest, StagesNeedTheDegreesOfTheirOwnOperatorsOnly) {
+  JointTestRequest request = RandomRequest(3);
+  request.cluster.device_classes[0].memory_bytes = int64_t{1} << 40;
+  request.cluster.devices = {DeviceOf("a"), DeviceOf("b"), DeviceOf("c"), DeviceOf("d")};
+  JointSettings& joint = *request.problem.joint;
+  joint.tensor_degrees = {};
+  std::vector<Operator>& operators = request.graph.operators;
+  ASSERT_GE(operators.size(), 2U);
+  for (Operator& op : operators) op.variants.clear();
+  operators[0].variants = {VariantOf(1)};
+  operators[1].variants = {VariantOf(2)};
+  EXPECT_THAT(PathsOf(Make(request).status()), Contains("graph.operators"));
+  joint.per_stage = true;
+  joint.num_stages = 2;
+  joint.data_degrees = {1};
+  const absl::StatusOr<Plan> plan = Make(request);
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  const auto holds = [&](std::size_t stage, std::size_t op) {
+    const std::vector<OperatorId>& held = plan->stages[stage].operators;
+    return std::find(held.begin(), held.end(), OperatorId(op)) != held.end();
+  };
+  const std::size_t first = holds(0, 0) ? 0 : 1;
+  EXPECT_TRUE(holds(1 - first, 1));
+  EXPECT_EQ(plan->joint->stages[first].degrees.tensor, 1);
+  EXPECT_EQ(plan->joint->stages[1 - first].degrees.tensor, 2);
+  // A plan by hand that divides the operator that cannot be is refused.
+  Placement placement = PlacementOf(*plan);
+  std::vector<DeviceId>& devices = placement.stages[first].devices;
+  const std::vector<DeviceId>& others = placement.stages[1 - first].devices;
+  for (std::size_t device = 0; devices.size() < 2; ++device) {
+    const bool is_free = devices.front() != DeviceId(device) &&
+                         std::find(others.begin(), others.end(), DeviceId(device)) == others.end();
+    if (is_free) devices.emplace_back(device);
+  }
+  placement.joint->stages[first].degrees.tensor = 2;
+  const absl::StatusOr<Verdict> verdict = Judge(request, placement);
+  ASSERT_TRUE(verdict.ok()) << verdict.status();
+  EXPECT_THAT(std::string(verdict->violations.ToStatus().message()),
+              testing::HasSubstr("that all operators of its layers have"));
+  joint.tensor_degrees = {4};
+  EXPECT_THAT(PathsOf(Make(request).status()), Contains("problem.joint.tensor_degrees[0]"));
+  // Nothing fits where one of the two may not be chosen, and the answer says why.
+  joint.tensor_degrees = {2};
+  EXPECT_THAT(std::string(Make(request).status().message()), testing::HasSubstr("divide the model"));
 }
 
 // What a plan states and its graph does not say.
