@@ -263,8 +263,10 @@ v1::Algorithm ToWire(Algorithm core) {
 std::optional<Contention> ToCore(v1::SimulatePlanRequest::Contention wire) { return FindCore(kContentionTable, wire); }
 v1::SimulatePlanRequest::Contention ToWire(Contention core) { return FindWire(kContentionTable, core); }
 
+std::optional<StopReason> ToCore(v1::StopReason wire) { return FindCore(kStopReasonTable, wire); }
 v1::StopReason ToWire(StopReason core) { return FindWire(kStopReasonTable, core); }
 
+std::optional<BoundScope> ToCore(v1::Bound::Scope wire) { return FindCore(kScopeTable, wire); }
 v1::Bound::Scope ToWire(BoundScope core) { return FindWire(kScopeTable, core); }
 
 }  // namespace planwright::server

@@ -82,7 +82,10 @@ v1::Algorithm ToWire(Algorithm core);
 std::optional<Contention> ToCore(v1::SimulatePlanRequest::Contention wire);
 v1::SimulatePlanRequest::Contention ToWire(Contention core);
 
+std::optional<StopReason> ToCore(v1::StopReason wire);
 v1::StopReason ToWire(StopReason core);
+
+std::optional<BoundScope> ToCore(v1::Bound::Scope wire);
 v1::Bound::Scope ToWire(BoundScope core);
 
 }  // namespace planwright::server
