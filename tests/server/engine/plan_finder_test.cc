@@ -51,9 +51,9 @@ class SearchesLog final : public SearchObserver {
   Searches& searches_;
 };
 
-// Counts the incumbents that it is told.
-struct Incumbents final : public SearchObserver {
-  void OnIncumbent(const Incumbent& /*incumbent*/) override { ++count; }
+// Counts the phases that it is told; how many incumbents there are depends on the time that a search has.
+struct Phases final : public SearchObserver {
+  void OnPhase(std::string_view /*phase*/) override { ++count; }
   std::atomic<int> count{0};
 };
 
@@ -170,7 +170,7 @@ TEST_F(PlanFinderTest, CallsForTheSameShareOneSearch) {
   std::latch joined(1);
   ASSERT_TRUE(roomy.searching.Submit({.run = [&joined](const absl::Status&) { joined.wait(); }, .tenant = "a"}).ok());
   Caller first;
-  Incumbents heard;
+  Phases heard;
   const PlanTask task = HardTask(300);
   roomy.finder.Take(first.Order(task, searches_));
   Caller second;

@@ -76,11 +76,13 @@ class OperationWorkTest : public testing::Test {
     return plan;
   }
 
-  void Run(int max_running = 2) {
+  void Run() {
+    OperationRunner::Options options;
+    options.max_running = 2;
+    options.idle_poll = milliseconds(20);
+    options.save_interval = milliseconds(20);
     runner_ = std::make_unique<OperationRunner>(
-        *store_,
-        OperationRunner::Options{
-            .max_running = max_running, .idle_poll = milliseconds(20), .save_interval = milliseconds(20)},
+        *store_, options,
         OperationRunner::Hooks{.work =
                                    [this](OperationJob& job) {
                                      return RunOperation({engine_, *store_, finder_, operating_}, job,
