@@ -274,8 +274,10 @@ std::optional<Collectives> ToCore(v1::SimulatePlanRequest::Collectives wire) {
 }
 v1::SimulatePlanRequest::Collectives ToWire(Collectives core) { return FindWire(kCollectivesTable, core); }
 
+std::optional<StopReason> ToCore(v1::StopReason wire) { return FindCore(kStopReasonTable, wire); }
 v1::StopReason ToWire(StopReason core) { return FindWire(kStopReasonTable, core); }
 
+std::optional<BoundScope> ToCore(v1::Bound::Scope wire) { return FindCore(kScopeTable, wire); }
 v1::Bound::Scope ToWire(BoundScope core) { return FindWire(kScopeTable, core); }
 
 }  // namespace planwright::server

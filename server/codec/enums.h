@@ -85,7 +85,10 @@ v1::SimulatePlanRequest::Contention ToWire(Contention core);
 std::optional<Collectives> ToCore(v1::SimulatePlanRequest::Collectives wire);
 v1::SimulatePlanRequest::Collectives ToWire(Collectives core);
 
+std::optional<StopReason> ToCore(v1::StopReason wire);
 v1::StopReason ToWire(StopReason core);
+
+std::optional<BoundScope> ToCore(v1::Bound::Scope wire);
 v1::Bound::Scope ToWire(BoundScope core);
 
 }  // namespace planwright::server

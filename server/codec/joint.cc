@@ -265,6 +265,63 @@ class ChoiceDecoder {
   absl::flat_hash_map<std::string, int32_t> numbers_;
 };
 
+// Numbers of a plan and of its stages. Each time that is none is a violation at `path`.
+class NumberDecoder {
+ public:
+  NumberDecoder(const FieldPath& path, Violations& violations) : path_(path), violations_(violations) {}
+
+  void Decode(const v1::JointPlan& wire, JointPlan& plan) {
+    plan.simulated_step = Time(wire.simulated_step_ms());
+    plan.simulated_bound = Time(wire.simulated_bound_ms());
+    plan.tokens_per_second = wire.tokens_per_second();
+    plan.peak_share_in_use = wire.peak_share_in_use();
+    plan.peak_share = wire.peak_share();
+    for (const auto& configuration : wire.equal_stages()) {
+      plan.uniform_configurations.push_back(DecodeConfiguration(configuration));
+    }
+    for (const v1::JointPlan::ChoiceWorth& worth : wire.worth()) {
+      plan.worth.push_back({.without = worth.without(), .step = std::nullopt});
+      if (worth.has_step_ms()) plan.worth.back().step = Time(worth.step_ms());
+    }
+  }
+
+  void Decode(const v1::JointStage& wire, JointStage& stage) {
+    stage.forward = Time(wire.forward_ms());
+    stage.backward = Time(wire.backward_ms());
+    stage.transfers = Time(wire.transfers_ms());
+    stage.step_end = Time(wire.step_end_ms());
+    stage.measured_layers = wire.measured_layers();
+    const v1::JointStage::Memory& memory = wire.memory();
+    stage.memory = {.parameters = memory.parameters(),
+                    .gradients = memory.gradients(),
+                    .optimizer = memory.optimizer(),
+                    .activations = memory.activations(),
+                    .workspace = memory.workspace(),
+                    .reserved = memory.reserved()};
+  }
+
+ private:
+  Picoseconds Time(double milliseconds) { return DecodeTime(milliseconds, path_, violations_); }
+
+  JointConfiguration DecodeConfiguration(const v1::JointPlan::JointConfiguration& wire) {
+    JointConfiguration configuration;
+    configuration.num_stages = wire.stages();
+    configuration.degrees = {.tensor = wire.tensor_degree(),
+                             .context = wire.context_degree(),
+                             .expert = wire.expert_degree(),
+                             .data = wire.data_degree()};
+    configuration.sharding = DecodeEnum(wire.optimizer_sharding(), path_, violations_);
+    configuration.recomputation = DecodeEnum(wire.recomputation(), path_, violations_);
+    configuration.micro_batch_samples = wire.micro_batch_samples();
+    configuration.micro_batches = wire.micro_batches();
+    configuration.step = Time(wire.step_ms());
+    return configuration;
+  }
+
+  const FieldPath& path_;
+  Violations& violations_;
+};
+
 // What the problem says elsewhere.
 void TakeOver(const PlanningProblem& problem, JointSettings& joint) {
   const std::optional<PipelineOrder> order = OrderOf(problem.schedule);
@@ -402,6 +459,17 @@ void EncodeStartChoices(const JointPlan& plan, const OperatorGraph& graph, v1::J
 
 JointPlan DecodeJointChoices(const v1::Plan& wire, const OperatorGraph& graph, Violations& violations) {
   return ChoiceDecoder(graph, violations).Decode(wire);
+}
+
+JointPlan DecodeJointPlan(const v1::Plan& wire, const OperatorGraph& graph, Violations& violations) {
+  JointPlan plan = DecodeJointChoices(wire, graph, violations);
+  const FieldPath path("plan.joint");
+  NumberDecoder numbers(path, violations);
+  numbers.Decode(wire.joint(), plan);
+  for (int s = 0; s < wire.stages_size(); ++s) {
+    numbers.Decode(wire.stages(s).joint(), plan.stages[static_cast<std::size_t>(s)]);
+  }
+  return plan;
 }
 
 }  // namespace planwright::server

@@ -32,7 +32,11 @@ void EncodeJointPlan(const JointPlan& joint, const OperatorGraph& graph, v1::Pla
 // known, lists of unequal length, stages without choices. REQUIRES: wire.has_joint().
 JointPlan DecodeJointChoices(const v1::Plan& wire, const OperatorGraph& graph, Violations& violations);
 
-// The same of a plan to start from, at `path`, and back.
+// The inverse of EncodeJointPlan, but for what the wire has no field for. Violations: those of DecodeJointChoices;
+// numbers that EncodeJointPlan never writes, at "plan.joint". REQUIRES: wire.has_joint().
+JointPlan DecodeJointPlan(const v1::Plan& wire, const OperatorGraph& graph, Violations& violations);
+
+// As DecodeJointChoices of a plan to start from, at `path`, and back.
 JointPlan DecodeStartChoices(const v1::JointChoices& wire, const OperatorGraph& graph, const FieldPath& path,
                              Violations& violations);
 void EncodeStartChoices(const JointPlan& plan, const OperatorGraph& graph, v1::JointChoices& wire);

@@ -12,6 +12,10 @@
 namespace planwright::server {
 namespace {
 
+// Passes of tasks.
+constexpr char kForward[] = "forward";
+constexpr char kBackward[] = "backward";
+
 // Encodes the parts of one plan.
 class PlanEncoder {
  public:
@@ -62,7 +66,7 @@ class PlanEncoder {
 void EncodeTask(const ScheduledTask& task, v1::Schedule::Task& wire) {
   wire.set_operation(task.operation);
   wire.set_stage(static_cast<int32_t>(task.stage.index()));
-  wire.set_pass(task.pass == Pass::kForward ? "forward" : "backward");
+  wire.set_pass(task.pass == Pass::kForward ? kForward : kBackward);
   wire.set_resource(task.resource);
   wire.set_start_ms(ToMilliseconds(task.start));
   wire.set_index_shift(task.index_shift);
@@ -211,6 +215,170 @@ v1::Plan EncodePlan(const Plan& plan, const OperatorGraph& graph, const Cluster&
   if (plan.replanning.has_value()) EncodeReplanning(plan, *wire.mutable_replanning());
   if (plan.joint.has_value()) EncodeJointPlan(*plan.joint, graph, wire);
   return wire;
+}
+
+namespace {
+
+// Reads what PlanEncoder and the functions above write.
+class PlanDecoder {
+ public:
+  PlanDecoder(const v1::Plan& wire, const NameIndex<OperatorId>& operators, const NameIndex<DeviceId>& devices,
+              Violations& violations)
+      : wire_(wire), operators_(operators), devices_(devices), violations_(violations) {}
+
+  // All but the joint part.
+  Plan Decode() {
+    Plan plan;
+    plan.cost_model_version = wire_.cost_model_version();
+    plan.objective = Time(wire_.objective_ms());
+    plan.lower_bound = Time(wire_.lower_bound_ms());
+    for (const v1::Bound& bound : wire_.bounds()) {
+      plan.bounds.push_back({Time(bound.value_ms()), bound.method(), DecodeEnum(bound.scope(), path_, violations_)});
+    }
+    for (const v1::Stage& stage : wire_.stages()) plan.stages.push_back(Decode(stage));
+    for (const v1::DeviceUsage& usage : wire_.devices()) plan.devices.push_back(Decode(usage));
+    for (const v1::LinkUsage& link : wire_.links()) {
+      plan.links.push_back({DeviceOf(link.device_a()), DeviceOf(link.device_b()), Time(link.load_ms())});
+    }
+    plan.problem.schedule = DecodeEnum(wire_.schedule().kind(), path_, violations_);
+    plan.problem.micro_batches = PLANWRIGHT_OPTIONAL_FIELD(wire_.schedule(), micro_batches);
+    for (const v1::Schedule::Task& task : wire_.schedule().tasks()) plan.tasks.push_back(Decode(task));
+    plan.estimate = Decode(wire_.estimate());
+    for (const v1::Baseline& baseline : wire_.baselines()) plan.baselines.push_back(Decode(baseline));
+    plan.explanation = Decode(wire_.explanation());
+    plan.provenance = Decode(wire_.provenance());
+    plan.warnings.assign(wire_.warnings().begin(), wire_.warnings().end());
+    if (wire_.has_replanning()) plan.replanning = Decode(wire_.replanning());
+    return plan;
+  }
+
+ private:
+  Picoseconds Time(double milliseconds) { return DecodeTime(milliseconds, path_, violations_); }
+  DeviceId DeviceOf(const std::string& name) {
+    return devices_.Resolve(name, "a device of the plan", path_, violations_).value_or(DeviceId());
+  }
+  OperatorId OperatorOf(const std::string& name) {
+    return operators_.Resolve(name, "an operator of the graph", path_, violations_).value_or(OperatorId());
+  }
+  StageId StageOf(int32_t index) {
+    if (index >= 0 && index < wire_.stages_size()) return StageId(static_cast<std::size_t>(index));
+    violations_.Add(path_.ToString(), absl::StrCat("must speak of its own stages, of which ", index, " is none"));
+    return {};
+  }
+
+  Stage Decode(const v1::Stage& wire) {
+    Stage stage{.operators = {},
+                .replicas = {},
+                .ring_order = {},
+                .compute = Time(wire.compute_ms()),
+                .communication_in = Time(wire.communication_in_ms()),
+                .communication_out = Time(wire.communication_out_ms()),
+                .allreduce = Time(wire.allreduce_ms()),
+                .load = Time(wire.load_ms()),
+                .memory_bytes = wire.memory_bytes(),
+                .in_flight_micro_batches = wire.in_flight_micro_batches(),
+                .transfer_slots = wire.transfer_slots(),
+                .backward_contiguous = wire.backward_contiguous()};
+    for (const std::string& op : wire.operators()) stage.operators.push_back(OperatorOf(op));
+    for (const v1::Replica& replica : wire.replicas()) {
+      stage.replicas.push_back({DeviceOf(replica.device()), replica.copy(), Time(replica.load_ms())});
+    }
+    for (const std::string& device : wire.ring_order()) stage.ring_order.push_back(DeviceOf(device));
+    return stage;
+  }
+
+  DeviceUsage Decode(const v1::DeviceUsage& wire) {
+    DeviceUsage usage;
+    usage.device = DeviceOf(wire.device());
+    for (const int32_t stage : wire.stages()) usage.stages.push_back(StageOf(stage));
+    usage.load = Time(wire.load_ms());
+    usage.memory_bytes = wire.memory_bytes();
+    usage.memory_limit_bytes = PLANWRIGHT_OPTIONAL_FIELD(wire, memory_limit_bytes);
+    return usage;
+  }
+
+  ScheduledTask Decode(const v1::Schedule::Task& wire) {
+    return {.operation = wire.operation(),
+            .stage = StageOf(wire.stage()),
+            .pass = wire.pass() == kBackward ? Pass::kBackward : Pass::kForward,
+            .resource = wire.resource(),
+            .start = Time(wire.start_ms()),
+            .index_shift = wire.index_shift()};
+  }
+
+  Estimate Decode(const v1::Estimate& wire) {
+    Estimate estimate{.step_time = Time(wire.step_time_ms()),
+                      .micro_batches_per_second = wire.micro_batches_per_second(),
+                      .samples_per_second = wire.samples_per_second(),
+                      .bubble_fraction = wire.bubble_fraction(),
+                      .peak_memory_bytes = wire.peak_memory_bytes(),
+                      .estimated_operators = wire.estimated_operators()};
+    for (const v1::UncountedMemory& uncounted : wire.uncounted_memory()) {
+      estimate.uncounted_memory.push_back({uncounted.what(), uncounted.peak_memory_bytes()});
+    }
+    return estimate;
+  }
+
+  Baseline Decode(const v1::Baseline& wire) {
+    Baseline baseline{.algorithm = wire.algorithm(),
+                      .objective = std::nullopt,
+                      .reason = wire.reason(),
+                      .admissible = wire.admissible()};
+    if (wire.has_objective_ms()) baseline.objective = Time(wire.objective_ms());
+    return baseline;
+  }
+
+  Explanation Decode(const v1::Explanation& wire) {
+    Explanation explanation{.bottleneck = wire.bottleneck(), .slack = Time(wire.slack_ms()), .relief = {}};
+    for (const v1::Explanation::Relief& relief : wire.relief()) {
+      explanation.relief.push_back({relief.resource(), relief.amount(), Time(relief.predicted_objective_ms())});
+    }
+    return explanation;
+  }
+
+  Incumbent Decode(const v1::Provenance::Incumbent& wire) {
+    return {.time_ms = wire.time_ms(),
+            .work = wire.work(),
+            .objective = Time(wire.objective_ms()),
+            .lower_bound = Time(wire.lower_bound_ms()),
+            .algorithm = wire.algorithm()};
+  }
+
+  Provenance Decode(const v1::Provenance& wire) {
+    Provenance provenance{.algorithm = wire.algorithm(),
+                          .algorithm_version = wire.algorithm_version(),
+                          .seed = wire.seed(),
+                          .wall_time_ms = wire.wall_time_ms(),
+                          .cpu_time_ms = wire.cpu_time_ms(),
+                          .proven_optimal = wire.proven_optimal(),
+                          .stop_reason = DecodeEnum(wire.stop_reason(), path_, violations_),
+                          .counters = {wire.counters().begin(), wire.counters().end()},
+                          .incumbents = {},
+                          .fallback = wire.fallback()};
+    for (const auto& incumbent : wire.incumbents()) provenance.incumbents.push_back(Decode(incumbent));
+    return provenance;
+  }
+
+  Replanning Decode(const v1::Replanning& wire) {
+    return {.moved_stages = wire.moved_stages(),
+            .kept_stages = wire.kept_stages(),
+            .best_objective = Time(wire.best_objective_ms())};
+  }
+
+  const v1::Plan& wire_;
+  const NameIndex<OperatorId>& operators_;
+  const NameIndex<DeviceId>& devices_;
+  Violations& violations_;
+  const FieldPath path_{"plan"};
+};
+
+}  // namespace
+
+Plan DecodePlan(const v1::Plan& wire, const OperatorGraph& graph, const NameIndex<OperatorId>& operators,
+                const NameIndex<DeviceId>& devices, Violations& violations) {
+  Plan plan = PlanDecoder(wire, operators, devices, violations).Decode();
+  if (wire.has_joint()) plan.joint = DecodeJointPlan(wire, graph, violations);
+  return plan;
 }
 
 namespace {

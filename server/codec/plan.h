@@ -1,20 +1,28 @@
-// Plan of core -> Plan of the wire, and what EvaluatePlan reads of a plan of the wire.
+// Plan of core <-> Plan of the wire, and what EvaluatePlan reads of a plan of the wire.
 #ifndef PLANWRIGHT_SERVER_CODEC_PLAN_H_
 #define PLANWRIGHT_SERVER_CODEC_PLAN_H_
 
 #include <optional>
 #include <string>
 
+#include "core/base/ids.h"
 #include "core/base/violations.h"
 #include "core/model/cluster.h"
 #include "core/model/graph.h"
 #include "core/model/plan.h"
 #include "planwright/v1/plan.pb.h"
+#include "server/codec/scalars.h"
 
 namespace planwright::server {
 
 // Everything but `name` and the digests. REQUIRES: ids in range.
 v1::Plan EncodePlan(const Plan& plan, const OperatorGraph& graph, const Cluster& cluster);
+
+// The inverse, for plans that EncodePlan wrote: `operators` and `devices` say what each name is in the plan. Of the
+// problem only what the schedule repeats of it is set. Violations, all at "plan": names, enums and times that
+// EncodePlan would not have written.
+Plan DecodePlan(const v1::Plan& wire, const OperatorGraph& graph, const NameIndex<OperatorId>& operators,
+                const NameIndex<DeviceId>& devices, Violations& violations);
 
 void EncodeBound(const Bound& bound, v1::Bound& wire);
 void EncodeIncumbent(const Incumbent& incumbent, v1::Provenance::Incumbent& wire);

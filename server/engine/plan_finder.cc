@@ -103,7 +103,8 @@ void PlanFinder::Serve(const PendingOrderPtr& pending) {
     order.done(AnswerOf(order.task, *known, /*from_cache=*/true), PlanSource::kCached);
     return;
   }
-  if (order.task.skip_cache) return SearchAlone(pending);
+  // Who goes on from a plan of its own is not served by the search of somebody who does not.
+  if (order.task.skip_cache || order.task.start.has_value()) return SearchAlone(pending);
   if (!JoinSearch(pending, SearchKey(order.task, order.context.observer))) SearchAlone(pending);
 }
 
@@ -139,7 +140,8 @@ bool PlanFinder::JoinSearch(const PendingOrderPtr& pending, const std::string& s
 void PlanFinder::GiveUp(const std::weak_ptr<PendingOrder>& pending, const Searches::Share& share) {
   // Keeps the order alive: leaving drops what the search keeps of it.
   const PendingOrderPtr held = pending.lock();
-  if (held == nullptr || !searches_.Leave(share)) return;
+  if (held == nullptr || (held->order.takes_what_is_found && searches_.StopFor(share))) return;
+  if (!searches_.Leave(share)) return;
   waiting_bytes_ -= held->waiting_bytes;
   held->order.done(absl::CancelledError("cancelled"), PlanSource::kShared);
 }
@@ -242,8 +244,10 @@ bool PlanFinder::IsWorthWaiting(const PendingOrder& pending, std::chrono::millis
 }
 
 void PlanFinder::Launch(const QueuedTurn& queued) {
+  const Order& order = queued.pending->order;
+  Executor& where = order.searching != nullptr ? *order.searching : searching_;
   Queue(
-      searching_, engine_.TableBytes(queued.pending->order.task), queued, [this, queued] { Run(queued); },
+      where, engine_.TableBytes(order.task), queued, [this, queued] { Run(queued); },
       [this, queued](const absl::Status& why) { Fail(queued, why); });
 }
 

@@ -1,5 +1,5 @@
-// Where calls get their plans: from the cache, from a search that is under way for somebody else, here or on another
-// server of the same store, or by a search of their own.
+// Where calls and operations get their plans: from the cache, from a search that is under way for somebody else, here
+// or on another server of the same store, or by a search of their own.
 #ifndef PLANWRIGHT_SERVER_ENGINE_PLAN_FINDER_H_
 #define PLANWRIGHT_SERVER_ENGINE_PLAN_FINDER_H_
 
@@ -46,7 +46,7 @@ const char* NameOf(PlanSource source);
 // kStorePatience it searches.
 class PlanFinder {
  public:
-  // What one call wants to have planned, and whom to tell.
+  // What one call or operation wants to have planned, and whom to tell.
   struct Order {
     PlanTask task;
     // observer: told of the search while it runs, whoever it is made for; not of its two ends.
@@ -58,6 +58,10 @@ class PlanFinder {
     Priority priority = Priority::kInteractive;
     // The search is one of several of a call that has been admitted: it is not refused because the queue is full.
     bool has_place = false;
+    // Where its own search runs; nullptr: where those of calls do. Outlives the order.
+    Executor* searching = nullptr;
+    // Where nobody else waits for the search, context.stop ends that, and the order gets what it has found.
+    bool takes_what_is_found = false;
     // Searches of others that may end later are not waited for; nullopt: context.deadline.
     std::optional<Executor::Clock::time_point> patience = std::nullopt;
     // Told the end, once, on any thread: the plan, or why there is none. CANCELLED: context.stop was requested.

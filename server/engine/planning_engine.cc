@@ -27,10 +27,12 @@
 #include "server/codec/plan.h"
 #include "server/codec/plan_key.h"
 #include "server/codec/problem.h"
+#include "server/codec/scalars.h"
 #include "server/codec/simulation.h"
 #include "server/engine/library/request_input.h"
 #include "server/engine/library/resource_name.h"
 #include "server/engine/memory_shares.h"
+#include "server/engine/plans/plan_numbering.h"
 #include "server/engine/server_info.h"
 #include "server/engine/task/interruptible.h"
 #include "server/engine/task_memory.h"
@@ -164,21 +166,22 @@ void CheckMoves(const v1::Plan& plan, const PlanningProblem& problem, const Plac
   compare("time_lost_ms", FromMilliseconds(stated.time_lost_ms()) == FromMilliseconds(lost_ms), lost_ms);
 }
 
-struct Judgement {
-  v1::EvaluatePlanResponse response;
-  // The plan of the response.
-  std::optional<Plan> costed;
-};
+// What `stated` says otherwise than `fresh`, its placement costed anew.
+void CheckStated(const v1::Plan& stated, const v1::Plan& fresh, const PlanningProblem& problem,
+                 const Placement& placement, Violations& violations) {
+  CheckStatedNumbers(stated, fresh, violations);
+  CheckMoves(stated, problem, placement, fresh.objective_ms(), violations);
+}
 
 // Every violation of the plan itself; its placement is costed where that is possible. What it states is judged where it
 // was made for the same problem, by the same rules.
-absl::StatusOr<Judgement> Judge(const v1::Plan& plan, const PlanRequest& request, const ModelLimits& model_limits,
-                                const SolveLimits& limits, AnswerEncoder& encoder) {
+absl::StatusOr<v1::EvaluatePlanResponse> Judge(const v1::Plan& plan, const PlanRequest& request,
+                                               const ModelLimits& model_limits, const SolveLimits& limits,
+                                               AnswerEncoder& encoder) {
   Violations violations;
   const Placement placement = DecodePlacement(plan, request.graph, request.cluster, violations);
-  ASSIGN_OR_RETURN(Verdict verdict, EvaluatePlacement(request, model_limits, placement, limits));
-  Judgement judgement;
-  v1::EvaluatePlanResponse& response = judgement.response;
+  ASSIGN_OR_RETURN(const Verdict verdict, EvaluatePlacement(request, model_limits, placement, limits));
+  v1::EvaluatePlanResponse response;
   // A placement with names left out is not the one that was sent: nothing else is said about it.
   const bool understood = violations.empty();
   if (understood) violations = verdict.violations;
@@ -191,10 +194,8 @@ absl::StatusOr<Judgement> Judge(const v1::Plan& plan, const PlanRequest& request
       if (warning.has_value()) response.mutable_plan()->add_warnings(*warning);
     }
     if (!other_rules.has_value() && !other_problem.has_value()) {
-      CheckStatedNumbers(plan, response.plan(), violations);
-      CheckMoves(plan, request.problem, placement, response.objective_ms(), violations);
+      CheckStated(plan, response.plan(), request.problem, placement, violations);
     }
-    judgement.costed = std::move(verdict.costed);
   }
   response.set_valid(violations.empty());
   for (const Violation& violation : violations.listed()) {
@@ -202,7 +203,7 @@ absl::StatusOr<Judgement> Judge(const v1::Plan& plan, const PlanRequest& request
     wire.set_field(violation.path);
     wire.set_description(violation.rule);
   }
-  return judgement;
+  return response;
 }
 
 absl::Status CheckDigests(const v1::Plan& plan, AnswerEncoder& encoder) {
@@ -281,6 +282,37 @@ std::vector<std::string> TakeDevices(v1::PlanningProblem& problem) {
   return devices;
 }
 
+Numbering NumberingFor(const PlanTask& task) {
+  return NumberingOf(*task.graph, *task.cluster, task.shared.devices, HasDirectedLinks(task.resolved_problem));
+}
+
+// `plan`, by ids of the task, in the words of the task.
+v1::Plan EncodeFor(const PlanTask& task, const Plan& plan) {
+  v1::Plan wire = AnswerEncoder(task).Encode(plan);
+  *wire.mutable_problem() = task.resolved_problem;
+  return wire;
+}
+
+// The names of others that say where tasks run; those of the task's own are checked.
+void ForgetResources(Plan& plan) {
+  for (ScheduledTask& task : plan.tasks) task.resource.clear();
+}
+
+// The plan of the store by the numbers of the task; `devices`: what those of the task are called in it, by number, or
+// empty, where names matter. Violations: it is none of ours.
+Plan DecodeStored(const PlanTask& task, const std::vector<std::string>& devices, const v1::Plan& wire,
+                  Violations& violations) {
+  const Numbering numbering = NumberingFor(task);
+  NameIndex<OperatorId> operator_names(numbering.operators.size());
+  for (const OperatorId op : numbering.operators) operator_names.Add(task.graph->operators[op.index()].name);
+  NameIndex<DeviceId> device_names(numbering.devices.size());
+  for (const std::string& device : devices) device_names.Add(device);
+  if (devices.empty()) {
+    for (const DeviceId device : numbering.devices) device_names.Add(task.cluster->devices[device.index()].name);
+  }
+  return DecodePlan(wire, *task.graph, operator_names, device_names, violations);
+}
+
 // Changes with the program and with every algorithm, all of which may have a part in a plan.
 std::string ProgramVersion(const std::string& program) {
   std::string version = absl::StrCat(program, ";cost_model=", kCostModelVersion);
@@ -293,9 +325,8 @@ std::string ProgramVersion(const std::string& program) {
 }  // namespace
 
 v1::Plan AnswerOf(const PlanTask& task, const CachedPlan& cached, bool from_cache) {
-  if (!from_cache) return cached.plan;
-  v1::Plan plan = InOrderOf(*task.graph, *task.cluster, task.resolved_problem, cached.plan);
-  plan.mutable_provenance()->set_cached(true);
+  v1::Plan plan = EncodeFor(task, WithIds(cached.plan, NumberingFor(task)));
+  if (from_cache) plan.mutable_provenance()->set_cached(true);
   return plan;
 }
 
@@ -403,23 +434,25 @@ std::shared_ptr<const CachedPlan> PlanningEngine::InWordsOf(const PlanTask& task
 absl::StatusOr<std::shared_ptr<const CachedPlan>> PlanningEngine::Verified(const PlanTask& task,
                                                                            const CachedPlan& known,
                                                                            const CallContext& context) const {
-  if (known.devices.size() != task.shared.devices.size()) {
-    return absl::InvalidArgumentError("it is a plan for another number of devices");
+  const absl::Status wrong = absl::InvalidArgumentError("it is not what it says");
+  if (known.devices.size() != task.shared.devices.size() || known.plan.cost_model_version != kCostModelVersion) {
+    return wrong;
   }
+  const bool is_renamed = known.devices != task.shared.devices;
+  Plan plan = WithIds(known.plan, NumberingFor(task));
+  if (is_renamed) ForgetResources(plan);
+  const Placement placement = PlacementOf(plan);
+  ASSIGN_OR_RETURN(const Verdict verdict,
+                   EvaluatePlacement({*task.graph, *task.cluster, task.problem, task.options.options}, model_limits(),
+                                     placement, LimitsOf(context)));
+  if (!verdict.violations.empty() || !verdict.costed.has_value()) return wrong;
+  Violations violations;
+  CheckStated(EncodeFor(task, plan), EncodeFor(task, *verdict.costed), task.problem, placement, violations);
+  if (!violations.empty()) return wrong;
   auto own = std::make_shared<CachedPlan>(known);
   own->key = task.key;
   own->devices = task.shared.devices;
-  const bool is_renamed = known.devices != own->devices;
-  if (is_renamed) RenameDevices(known.devices, own->devices, own->plan);
-  own->plan.set_cluster_digest(task.cluster_digest);
-  *own->plan.mutable_problem() = task.resolved_problem;
-  AnswerEncoder encoder(task);
-  ASSIGN_OR_RETURN(const Judgement judgement,
-                   Judge(own->plan, {*task.graph, *task.cluster, task.problem, task.options.options}, model_limits(),
-                         LimitsOf(context), encoder));
-  const bool is_current = own->plan.cost_model_version() == kCostModelVersion;
-  if (!is_current || !judgement.response.valid()) return absl::InvalidArgumentError("it is not what it says");
-  if (is_renamed) RenewTexts(judgement.response.plan(), BottleneckOf(*task.cluster, *judgement.costed), own->plan);
+  if (is_renamed) RenewTexts(*verdict.costed, BottleneckOf(*task.cluster, *verdict.costed), own->plan);
   return own;
 }
 
@@ -432,14 +465,18 @@ std::shared_ptr<const CachedPlan> PlanningEngine::FetchPlan(const PlanTask& task
 }
 
 void PlanningEngine::FetchStored(const PlanTask& task, const CallContext& context) {
-  std::optional<CachedPlan> stored = stored_.Find(task.shared_key);
+  std::optional<StoredPlan> stored = stored_.Find(task.shared_key);
   if (!stored.has_value()) return;
-  if (!task.shared.devices.empty()) stored->devices = TakeDevices(*stored->plan.mutable_problem());
+  CachedPlan known;
+  known.effort = stored->effort;
+  if (!task.shared.devices.empty()) known.devices = TakeDevices(*stored->plan.mutable_problem());
   const v1::Plan& plan = stored->plan;
   const bool is_its_key =
       plan.graph_digest() == task.graph_digest && KeyOf(task, plan.cluster_digest(), plan.problem()) == task.shared_key;
-  if (!is_its_key) return stored_.Drop(task.shared_key);
-  absl::StatusOr<std::shared_ptr<const CachedPlan>> verified = Verified(task, *stored, context);
+  Violations violations;
+  if (is_its_key) known.plan = DecodeStored(task, known.devices, plan, violations);
+  if (!is_its_key || !violations.empty()) return stored_.Drop(task.shared_key);
+  absl::StatusOr<std::shared_ptr<const CachedPlan>> verified = Verified(task, known, context);
   if (verified.ok()) {
     cache_.Offer(task.shared_key, *std::move(verified));
   } else if (verified.status().code() == absl::StatusCode::kInvalidArgument) {
@@ -451,7 +488,7 @@ void PlanningEngine::StoreShared(const PlanTask& task, const CachedPlan& found) 
   if (config_.cache_bytes == 0) return;
   const std::shared_ptr<const CachedPlan> known = cache_.Peek(task.shared_key);
   if (known != nullptr && known.get() != &found) return;
-  CachedPlan shared = found;
+  StoredPlan shared{.plan = AnswerOf(task, found, /*from_cache=*/false), .effort = found.effort};
   shared.plan.set_cluster_digest(task.shared.cluster_digest);
   *shared.plan.mutable_problem() = task.shared.problem;
   GiveDevices(task.shared.devices, *shared.plan.mutable_problem());
@@ -474,12 +511,12 @@ absl::StatusOr<std::shared_ptr<const CachedPlan>> PlanningEngine::Search(const P
   if (known.has_value()) request.warm_start = &*known;
   SearchObserver silent;
   AnswerEncoder encoder(task);
-  ASSIGN_OR_RETURN(const Plan plan, RunSearch(request, model_limits(), limits, arena_, encoder,
-                                              context.observer != nullptr ? *context.observer : silent));
-  found->plan = encoder.Encode(plan);
+  ASSIGN_OR_RETURN(Plan plan, RunSearch(request, model_limits(), limits, arena_, encoder,
+                                        context.observer != nullptr ? *context.observer : silent));
+  found->plan = WithNumbers(std::move(plan), NumberingFor(task));
   found->key = task.key;
   found->devices = task.shared.devices;
-  if (plan.provenance.stop_reason == StopReason::kCancelled) found->effort.time = Clock::now() - start;
+  if (found->plan.provenance.stop_reason == StopReason::kCancelled) found->effort.time = Clock::now() - start;
   cache_.Offer(task.shared_key, found);
   return found;
 }
@@ -501,11 +538,7 @@ std::optional<Placement> PlanningEngine::KnownPlacement(const PlanTask& task) {
   if (task.skip_cache) return std::nullopt;
   const std::shared_ptr<const CachedPlan> known = cache_.Peek(task.shared_key);
   if (known == nullptr) return std::nullopt;
-  v1::Plan plan = known->plan;
-  RenameDevices(known->devices, task.shared.devices, plan);
-  Violations violations;
-  Placement placement = DecodePlacement(plan, *task.graph, *task.cluster, violations);
-  return violations.empty() ? std::optional<Placement>(std::move(placement)) : std::nullopt;
+  return PlacementOf(WithIds(known->plan, NumberingFor(task)));
 }
 
 absl::StatusOr<v1::Plan> PlanningEngine::PlanAlone(const PlanTask& task, const CallContext& context) {
@@ -562,10 +595,8 @@ absl::StatusOr<v1::EvaluatePlanResponse> PlanningEngine::EvaluatePlan(const v1::
                                                                       const CallContext& context) const {
   AnswerEncoder encoder(given.graph, given.cluster);
   RETURN_IF_ERROR(CheckDigests(request.plan(), encoder));
-  ASSIGN_OR_RETURN(Judgement judgement,
-                   Judge(request.plan(), {given.graph, given.cluster, given.problem, SolverOptions{}}, model_limits(),
-                         LimitsOf(context), encoder));
-  return std::move(judgement.response);
+  return Judge(request.plan(), {given.graph, given.cluster, given.problem, SolverOptions{}}, model_limits(),
+               LimitsOf(context), encoder);
 }
 
 absl::StatusOr<SimulationMessages> PlanningEngine::SimulatePlan(const v1::SimulatePlanRequest& request,

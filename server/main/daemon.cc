@@ -172,6 +172,7 @@ class GrpcDaemon final : public Daemon {
                    .max_waiting = configuration.engine.max_waiting,
                    .max_bytes = shares_.searching,
                    .max_running_bytes = TablesOfCalls()}),
+        operating_({.nice = kSearchNiceness, .max_running = std::max(configuration.engine.max_operations, 1)}),
         lookups_({.nice = kLookupNiceness,
                   .max_running = kLookupThreads,
                   .spare = kSpareThreads,
@@ -484,8 +485,9 @@ class GrpcDaemon final : public Daemon {
                                    [this](OperationJob& job) {
                                      log_.Info("operation taken", {{"operation", job.operation().id},
                                                                    {"attempt", int64_t{job.operation().attempts}}});
-                                     SearchLog search_log({job.operation().id, job.operation().tenant}, metrics_, log_);
-                                     return RunOperation(engine_, *store_, claims_.get(), job, search_log);
+                                     const SearchOrigin origin{job.operation().id, job.operation().tenant};
+                                     return RunOperation({engine_, *store_, finder_, operating_}, job,
+                                                         std::make_unique<SearchLog>(origin, metrics_, log_));
                                    },
                                .give_up = &GiveUpOperation,
                                .on_event = [this](const Operation& operation, const char* event,
@@ -604,6 +606,8 @@ class GrpcDaemon final : public Daemon {
   Executor serving_;
   Executor long_reads_;
   Executor executor_;
+  // Searches of operations, each of which runs at once: operations_ runs no more of them at a time.
+  Executor operating_;
   Executor lookups_;
   Executor retrievals_;
   PlanFinder::Ending finder_ending_{finder_};

@@ -1,12 +1,8 @@
 #include "server/engine/operations/operation_work.h"
 
-#include <chrono>
-#include <condition_variable>
+#include <future>
 #include <memory>
-#include <mutex>
 #include <optional>
-#include <stop_token>
-#include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -15,29 +11,24 @@
 #include "server/codec/plan.h"
 #include "server/engine/operations/operation_codec.h"
 #include "server/engine/operations/sweep_rows.h"
-#include "server/engine/plan_finder.h"
 #include "server/engine/rpc_status.h"
 #include "server/engine/task/without_exceptions.h"
+#include "server/engine/task_memory.h"
 #include "server/store/database/store_status.h"
 
 namespace planwright::server {
 namespace {
 
-// Saves incumbents and hands the rest on.
+// Saves incumbents.
 class IncumbentSaver final : public SearchObserver {
  public:
-  IncumbentSaver(OperationJob& job, SearchObserver& log) : job_(job), log_(log) {}
+  explicit IncumbentSaver(OperationJob& job) : job_(job) {}
 
   bool wants_incumbent_plans() const override { return true; }
   void OnIncumbentAnswer(const v1::Plan& plan) override { job_.Save(plan.SerializeAsString(), SummaryOf(plan)); }
-  void OnSearchStart(const SearchStart& start) override { log_.OnSearchStart(start); }
-  void OnSearchEnd(const absl::StatusOr<Plan>& result, std::chrono::nanoseconds elapsed) override {
-    log_.OnSearchEnd(result, elapsed);
-  }
 
  private:
   OperationJob& job_;
-  SearchObserver& log_;
 };
 
 // The placement of the plan that the operation's worker before saved; nullopt: there is none that can be read.
@@ -49,52 +40,33 @@ std::optional<Placement> SavedPlacement(const Operation& operation, const PlanTa
   return violations.empty() ? std::optional<Placement>(std::move(placement)) : std::nullopt;
 }
 
-// Waits for `time`, or until `stop`.
-void Pause(std::chrono::milliseconds time, const std::stop_token& stop) {
-  std::mutex mutex;
-  std::unique_lock lock(mutex);
-  std::condition_variable_any never;
-  never.wait_for(lock, stop, time, [] { return false; });
+// The answer to `order`, once it is there.
+absl::StatusOr<v1::Plan> Await(PlanFinder& finder, PlanFinder::Order order) {
+  const auto answer = std::make_shared<std::promise<absl::StatusOr<v1::Plan>>>();
+  order.done = [answer](absl::StatusOr<v1::Plan> plan, PlanSource /*source*/) { answer->set_value(std::move(plan)); };
+  finder.Take(std::move(order));
+  return answer->get_future().get();
 }
 
-// The claim to search for the task; nullptr: it is not to be had. Waits while somebody else has it, until there is a
-// plan, which is `found` then.
-std::shared_ptr<ClaimKeeper::Claim> AwaitClaim(PlanningEngine& engine, ClaimKeeper* claims, const PlanTask& task,
-                                               const CallContext& context, std::shared_ptr<const CachedPlan>& found) {
-  constexpr std::chrono::milliseconds kPause{250};
-  if (claims == nullptr || task.skip_cache) return nullptr;
-  const std::string key = PlanFinder::ClaimKey(task, context.tenant);
-  while (true) {
-    const auto time = std::chrono::floor<std::chrono::milliseconds>(engine.EffortFor(task, context).time);
-    ClaimKeeper::Outcome outcome = claims->Try(key, time);
-    // Whoever had it may have stored its plan in between.
-    found = engine.FetchPlan(task, context);
-    const bool is_other = outcome.expected_by_other.has_value();
-    if (found != nullptr || !is_other || context.stop.stop_requested()) return std::move(outcome.claim);
-    Pause(kPause, context.stop);
-  }
-}
-
-absl::StatusOr<v1::Plan> MakePlan(PlanningEngine& engine, Store& store, ClaimKeeper* claims, OperationJob& job,
-                                  SearchObserver& log) {
+absl::StatusOr<v1::Plan> MakePlan(const OperationTools& tools, OperationJob& job, std::unique_ptr<SearchObserver> log) {
   const Operation& operation = job.operation();
-  ASSIGN_OR_RETURN(const v1::CreatePlanRequest request, RequestOf(store, operation));
-  IncumbentSaver saver(job, log);
-  const CallContext context{.stop = job.stop(), .observer = &saver, .tenant = operation.tenant};
-  ASSIGN_OR_RETURN(PlanTask task, engine.ReadTask(request, context));
-  ASSIGN_OR_RETURN(std::optional<v1::Plan> kept, engine.library().FindKeptPlan(operation.tenant, task));
+  ASSIGN_OR_RETURN(const v1::CreatePlanRequest request, RequestOf(tools.store, operation));
+  IncumbentSaver saver(job);
+  PlanFinder::Order order;
+  order.context = {.stop = job.stop(), .observer = &saver, .tenant = operation.tenant};
+  ASSIGN_OR_RETURN(PlanTask task, tools.engine.ReadTask(request, order.context));
+  Library& library = tools.engine.library();
+  ASSIGN_OR_RETURN(std::optional<v1::Plan> kept, library.FindKeptPlan(operation.tenant, task));
   if (kept.has_value()) return *std::move(kept);
   task.start = SavedPlacement(operation, task);
-  std::shared_ptr<const CachedPlan> plan = engine.FindPlan(task, context);
-  std::shared_ptr<ClaimKeeper::Claim> claim;
-  if (plan == nullptr) claim = AwaitClaim(engine, claims, task, context, plan);
-  const bool is_cached = plan != nullptr;
-  if (!is_cached) {
-    ASSIGN_OR_RETURN(plan, engine.Search(task, context));
-    engine.StoreShared(task, *plan);
-  }
-  v1::Plan answer = AnswerOf(task, *plan, is_cached);
-  RETURN_IF_ERROR(engine.library().KeepPlan(operation.tenant, task, answer));
+  order.task = task;
+  order.log = std::move(log);
+  order.bytes = EstimateMemory(task);
+  order.has_place = true;
+  order.searching = &tools.searching;
+  order.takes_what_is_found = true;
+  ASSIGN_OR_RETURN(v1::Plan answer, Await(tools.finder, std::move(order)));
+  RETURN_IF_ERROR(library.KeepPlan(operation.tenant, task, answer));
   return answer;
 }
 
@@ -106,10 +78,8 @@ OperationEnd Failed(const absl::Status& status) {
 
 }  // namespace
 
-OperationEnd RunOperation(PlanningEngine& engine, Store& store, ClaimKeeper* claims, OperationJob& job,
-                          SearchObserver& log) {
-  const std::stop_callback on_stop(job.stop(), [&log] { log.OnStopRequested(); });
-  const absl::StatusOr<v1::Plan> plan = WithoutExceptions([&] { return MakePlan(engine, store, claims, job, log); });
+OperationEnd RunOperation(const OperationTools& tools, OperationJob& job, std::unique_ptr<SearchObserver> log) {
+  const absl::StatusOr<v1::Plan> plan = WithoutExceptions([&] { return MakePlan(tools, job, std::move(log)); });
   const bool may_go_on = plan.status().code() == absl::StatusCode::kCancelled || IsStoreUnavailable(plan.status());
   if (may_go_on) return {.state = OperationState::kCancelled, .result = "", .summary = ""};
   if (!plan.ok()) return Failed(plan.status());

@@ -1,6 +1,5 @@
 #include "server/engine/plans/plan_cache.h"
 
-#include <cstddef>
 #include <utility>
 
 namespace planwright::server {
@@ -16,9 +15,8 @@ bool PlanCache::Offer(const std::string& key, std::shared_ptr<const CachedPlan> 
   // Two offers of one key at the same time: either may stay, both are plans of that key.
   const std::shared_ptr<const CachedPlan> kept = plans_.Find(key);
   if (kept != nullptr && !Replaces(*plan, *kept)) return false;
-  std::size_t bytes = key.size() + plan->key.size() + plan->plan.SpaceUsedLong();
-  for (const std::string& device : plan->devices) bytes += sizeof(device) + device.size();
-  plans_.Insert(key, std::move(plan), static_cast<int64_t>(bytes));
+  const int64_t bytes = static_cast<int64_t>(key.size()) + BytesOf(*plan);
+  plans_.Insert(key, std::move(plan), bytes);
   return true;
 }
 

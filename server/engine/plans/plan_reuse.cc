@@ -2,39 +2,69 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <limits>
-#include <string>
-#include <string_view>
-#include <tuple>
-#include <utility>
-#include <vector>
-
-#include "absl/container/flat_hash_map.h"
-#include "core/base/strings.h"
-#include "server/codec/plan.h"
+#include <optional>
 
 namespace planwright::server {
 namespace {
 
-// The position of each name in a list.
+// Of one allocation, beside what was asked for.
+constexpr std::size_t kPerAllocation = 16;
+
+// What a value holds beside itself.
+std::size_t Held(const std::string& text) {
+  constexpr std::size_t kWithin = 15;
+  return text.capacity() > kWithin ? text.capacity() + 1 + kPerAllocation : 0;
+}
+
+// The same of a list of values that hold nothing themselves.
 template <typename Element>
-class Positions {
- public:
-  explicit Positions(const std::vector<Element>& elements) {
-    positions_.reserve(elements.size());
-    for (const Element& element : elements) positions_.emplace(element.name, positions_.size());
-  }
+std::size_t Held(const std::vector<Element>& list) {
+  return list.capacity() > 0 ? list.capacity() * sizeof(Element) + kPerAllocation : 0;
+}
 
-  std::size_t operator()(const std::string& name) const { return positions_.at(name); }
+template <typename Element, typename HeldByOne>
+std::size_t HeldByAll(const std::vector<Element>& list, const HeldByOne& held_by_one) {
+  std::size_t bytes = Held(list);
+  for (const Element& element : list) bytes += held_by_one(element);
+  return bytes;
+}
 
- private:
-  absl::flat_hash_map<std::string, std::size_t> positions_;
-};
+std::size_t HeldByTexts(const std::vector<std::string>& texts) {
+  return HeldByAll(texts, [](const std::string& text) { return Held(text); });
+}
 
-// Sorts a repeated field by the key of its elements.
-template <typename Repeated, typename Key>
-void SortByKey(Repeated& elements, Key key) {
-  std::sort(elements.begin(), elements.end(), [&](const auto& a, const auto& b) { return key(a) < key(b); });
+std::size_t Held(const JointPlan& joint) {
+  const auto of_chunk = [](const JointChunk& chunk) { return Held(chunk.recomputation); };
+  const auto of_stage = [&](const JointStage& stage) { return HeldByAll(stage.chunks, of_chunk); };
+  return HeldByAll(joint.stages, of_stage) + HeldByTexts(joint.layer_labels) + Held(joint.uniform_configurations) +
+         HeldByAll(joint.worth, [](const ChoiceWorth& worth) { return Held(worth.without); });
+}
+
+std::size_t Held(const Provenance& provenance) {
+  // A node of a map: the value, three pointers and a colour.
+  constexpr std::size_t kPerNode = kPerAllocation + sizeof(std::pair<const std::string, int64_t>) + 4 * sizeof(void*);
+  std::size_t bytes = Held(provenance.algorithm) + Held(provenance.algorithm_version) + Held(provenance.fallback);
+  for (const auto& [name, count] : provenance.counters) bytes += kPerNode + Held(name);
+  return bytes + HeldByAll(provenance.incumbents, [](const Incumbent& found) { return Held(found.algorithm); });
+}
+
+// Of its problem there is nothing that takes room (WithNumbers).
+std::size_t Held(const Plan& plan) {
+  std::size_t bytes = HeldByAll(plan.bounds, [](const Bound& bound) { return Held(bound.method); });
+  bytes += HeldByAll(plan.stages, [](const Stage& stage) {
+    return Held(stage.operators) + Held(stage.replicas) + Held(stage.ring_order);
+  });
+  bytes += HeldByAll(plan.devices, [](const DeviceUsage& usage) { return Held(usage.stages); });
+  bytes += Held(plan.links);
+  bytes += HeldByAll(plan.tasks, [](const ScheduledTask& task) { return Held(task.operation) + Held(task.resource); });
+  bytes += HeldByAll(plan.estimate.uncounted_memory, [](const UncountedMemory& memory) { return Held(memory.what); });
+  bytes += HeldByAll(plan.baselines,
+                     [](const Baseline& baseline) { return Held(baseline.algorithm) + Held(baseline.reason); });
+  bytes += Held(plan.explanation.bottleneck);
+  bytes += HeldByAll(plan.explanation.relief,
+                     [](const Explanation::Relief& relief) { return Held(relief.resource) + Held(relief.amount); });
+  bytes += Held(plan.provenance) + HeldByTexts(plan.warnings);
+  return plan.joint.has_value() ? bytes + Held(*plan.joint) : bytes;
 }
 
 // A search with the first limit may go on where one with the second has ended. Unset limits are the algorithm's own:
@@ -44,82 +74,36 @@ bool IsNoSmaller(std::optional<int64_t> limit, std::optional<int64_t> wanted) {
   return *limit >= *wanted;
 }
 
-bool IsCutOff(v1::StopReason reason) {
-  return reason == v1::STOP_REASON_TIME_LIMIT || reason == v1::STOP_REASON_CANCELLED;
-}
-
-// New names for old ones.
-class Renaming {
- public:
-  Renaming(const std::vector<std::string>& from, const std::vector<std::string>& to) {
-    names_.reserve(from.size());
-    for (std::size_t i = 0; i < from.size(); ++i) names_.emplace(from[i], to[i]);
-  }
-
-  void Apply(std::string& name) const {
-    const auto found = names_.find(name);
-    if (found != names_.end()) name = found->second;
-  }
-
- private:
-  absl::flat_hash_map<std::string, std::string> names_;
-};
+bool IsCutOff(StopReason reason) { return reason == StopReason::kTimeLimit || reason == StopReason::kCancelled; }
 
 }  // namespace
 
+int64_t BytesOf(const CachedPlan& cached) {
+  return static_cast<int64_t>(sizeof(cached) + Held(cached.plan) + Held(cached.key) + HeldByTexts(cached.devices));
+}
+
 bool Satisfies(const CachedPlan& cached, const SearchEffort& wanted) {
-  const v1::Provenance& provenance = cached.plan.provenance();
-  if (provenance.proven_optimal() || cached.plan.relative_gap() <= wanted.relative_gap) return true;
+  const Provenance& provenance = cached.plan.provenance;
+  const double gap = RelativeGap(cached.plan.objective, cached.plan.lower_bound);
+  if (provenance.proven_optimal || gap <= wanted.relative_gap) return true;
   if (cached.effort.relative_gap > wanted.relative_gap) return false;
   if (!IsNoSmaller(cached.effort.work_limit, wanted.work_limit)) return false;
-  return !IsCutOff(provenance.stop_reason()) || cached.effort.time >= wanted.time;
+  return !IsCutOff(provenance.stop_reason) || cached.effort.time >= wanted.time;
 }
 
 bool Replaces(const CachedPlan& fresh, const CachedPlan& kept) {
-  if (fresh.plan.provenance().proven_optimal()) return true;
-  return fresh.plan.objective_ms() <= kept.plan.objective_ms() && !Satisfies(kept, fresh.effort);
+  if (fresh.plan.provenance.proven_optimal) return true;
+  return fresh.plan.objective <= kept.plan.objective && !Satisfies(kept, fresh.effort);
 }
 
-v1::Plan InOrderOf(const OperatorGraph& graph, const Cluster& cluster, const v1::PlanningProblem& problem,
-                   v1::Plan plan) {
-  const Positions operators(graph.operators);
-  const Positions devices(cluster.devices);
-  for (v1::Stage& stage : *plan.mutable_stages()) SortByKey(*stage.mutable_operators(), operators);
-  SortByKey(*plan.mutable_devices(), [&](const v1::DeviceUsage& usage) { return devices(usage.device()); });
-  const bool is_directed = HasDirectedLinks(problem);
-  for (v1::LinkUsage& link : *plan.mutable_links()) {
-    const bool is_reversed = !is_directed && devices(link.device_a()) > devices(link.device_b());
-    if (is_reversed) link.mutable_device_a()->swap(*link.mutable_device_b());
+void RenewTexts(const Plan& fresh, const std::string& bottleneck, Plan& plan) {
+  plan.tasks = fresh.tasks;
+  for (Baseline& baseline : plan.baselines) {
+    if (!baseline.objective.has_value()) baseline.reason = "no plan was found";
   }
-  SortByKey(*plan.mutable_links(),
-            [&](const v1::LinkUsage& link) { return std::pair(devices(link.device_a()), devices(link.device_b())); });
-  *plan.mutable_problem() = problem;
-  return plan;
-}
-
-void RenameDevices(const std::vector<std::string>& from, const std::vector<std::string>& to, v1::Plan& plan) {
-  if (from == to) return;
-  const Renaming renaming(from, to);
-  for (v1::Stage& stage : *plan.mutable_stages()) {
-    for (v1::Replica& replica : *stage.mutable_replicas()) renaming.Apply(*replica.mutable_device());
-    for (std::string& device : *stage.mutable_ring_order()) renaming.Apply(device);
-  }
-  for (v1::DeviceUsage& usage : *plan.mutable_devices()) renaming.Apply(*usage.mutable_device());
-  for (v1::LinkUsage& link : *plan.mutable_links()) {
-    renaming.Apply(*link.mutable_device_a());
-    renaming.Apply(*link.mutable_device_b());
-  }
-  for (auto& task : *plan.mutable_schedule()->mutable_tasks()) task.clear_resource();
-}
-
-void RenewTexts(const v1::Plan& fresh, const std::string& bottleneck, v1::Plan& plan) {
-  *plan.mutable_schedule()->mutable_tasks() = fresh.schedule().tasks();
-  for (v1::Baseline& baseline : *plan.mutable_baselines()) {
-    if (!baseline.has_objective_ms()) baseline.set_reason("no plan was found");
-  }
-  if (plan.has_explanation()) plan.mutable_explanation()->set_bottleneck(bottleneck);
-  auto& warnings = *plan.mutable_warnings();
-  std::copy_n(fresh.warnings().begin(), std::min(fresh.warnings_size(), warnings.size()), warnings.begin());
+  if (!plan.explanation.bottleneck.empty()) plan.explanation.bottleneck = bottleneck;
+  const std::size_t renewed = std::min(fresh.warnings.size(), plan.warnings.size());
+  std::copy_n(fresh.warnings.begin(), renewed, plan.warnings.begin());
 }
 
 }  // namespace planwright::server

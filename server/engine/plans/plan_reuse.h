@@ -8,9 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "core/model/cluster.h"
-#include "core/model/graph.h"
-#include "planwright/v1/plan.pb.h"
+#include "core/model/plan.h"
 
 namespace planwright::server {
 
@@ -26,16 +24,18 @@ struct SearchEffort {
 
 // A plan that was searched for and verified.
 struct CachedPlan {
-  // `name` empty, provenance.cached false.
-  v1::Plan plan;
+  // By the numbers that every task with its shared form has for operators and devices (plan_numbering.h).
+  Plan plan;
   // What the search was given; where the clock or its caller cut it off, the time that it really had.
   SearchEffort effort;
-  // Of the task that it was made or verified for.
+  // Of the task that it was made or verified for, of whose devices its texts speak.
   std::string key;
-  // The devices that it could use, in the order that tasks with one shared form have in common
-  // (SharedProblem::devices).
+  // The names of these devices, in the order that tasks with one shared form have in common (SharedProblem::devices).
   std::vector<std::string> devices;
 };
+
+// Estimate of the bytes that it holds.
+int64_t BytesOf(const CachedPlan& cached);
 
 // Whether the plan is one that a search with effort `wanted` may answer with:
 // - its gap is no wider than the one wanted (a proven plan satisfies everybody), or
@@ -46,21 +46,10 @@ bool Satisfies(const CachedPlan& cached, const SearchEffort& wanted);
 // those who want as much as it was given itself.
 bool Replaces(const CachedPlan& fresh, const CachedPlan& kept);
 
-// `plan` as an answer about `graph` and `cluster`, which have the same operators and devices as those that it was made
-// for: what the plan lists in the order of the graph or of the cluster is put into that of these two, and its problem
-// becomes `problem`. REQUIRES: every name of the plan is one of theirs. Complexity O(n log n).
-v1::Plan InOrderOf(const OperatorGraph& graph, const Cluster& cluster, const v1::PlanningProblem& problem,
-                   v1::Plan plan);
-
-// Calls each device of `from` by the name at its place in `to`, wherever a field is the name of a device. `problem`,
-// digests and texts stay as they are: a name in a sentence is not told from a word of it. Resources of tasks, which
-// may be two names in one text, become empty. REQUIRES: equally long lists. Complexity O(plan + devices).
-void RenameDevices(const std::vector<std::string>& from, const std::vector<std::string>& to, v1::Plan& plan);
-
-// Makes the texts of `plan` that may name devices anew, where its devices have been renamed. `fresh`: the same
-// placement costed under the new names, whose warnings are the first of those of the plan; the others speak of the
-// search and name no devices. Baselines without a plan lose the details of their reason.
-void RenewTexts(const v1::Plan& fresh, const std::string& bottleneck, v1::Plan& plan);
+// Makes the texts of `plan` that may name devices anew, where its devices have other names now. `fresh`: the same
+// placement costed under these, whose warnings are the first of those of the plan; the others speak of the search and
+// name no devices. Baselines without a plan lose the details of their reason.
+void RenewTexts(const Plan& fresh, const std::string& bottleneck, Plan& plan);
 
 }  // namespace planwright::server
 

@@ -40,14 +40,14 @@ std::optional<SearchEffort> ReadEffort(const std::string& text) {
 
 }  // namespace
 
-std::optional<CachedPlan> StoredPlans::Find(const std::string& key) {
+std::optional<StoredPlan> StoredPlans::Find(const std::string& key) {
   if (!MayAsk()) return std::nullopt;
   const Question question(*this);
   const absl::StatusOr<Document> document = store_->FindDocument(kOwner, DocumentKind::kAnswer, key);
   if (document.status().code() == absl::StatusCode::kDataLoss) Drop(key);
   Note(document.status());
   if (!document.ok()) return std::nullopt;
-  CachedPlan plan;
+  StoredPlan plan;
   const std::optional<SearchEffort> effort = ReadEffort(document->summary);
   if (!effort.has_value() || !plan.plan.ParseFromString(document->content)) {
     Drop(key);
@@ -58,7 +58,7 @@ std::optional<CachedPlan> StoredPlans::Find(const std::string& key) {
   return plan;
 }
 
-void StoredPlans::Keep(const std::string& key, const CachedPlan& plan) {
+void StoredPlans::Keep(const std::string& key, const StoredPlan& plan) {
   if (!MayAsk()) return;
   const Question question(*this);
   Document document;

@@ -11,10 +11,17 @@
 #include <string>
 
 #include "absl/status/status.h"
+#include "planwright/v1/plan.pb.h"
 #include "server/engine/plans/plan_reuse.h"
 #include "server/store/store.h"
 
 namespace planwright::server {
+
+// What is stored of a plan: a message, in its task's shared form.
+struct StoredPlan {
+  v1::Plan plan;
+  SearchEffort effort;
+};
 
 // Thread-safe; calls block on the database. A store that does not answer, or takes longer than it should, is left alone
 // for a while: a cache must not slow down those who can do without. Whoever takes a plan out verifies it before use.
@@ -26,11 +33,11 @@ class StoredPlans {
   explicit StoredPlans(Store* store, int64_t most_bytes = Store::Retention{}.answer_bytes)
       : store_(store), most_bytes_(most_bytes) {}
 
-  // Plan and effort. nullopt: there is none, or none that can be read; a damaged one is dropped.
-  std::optional<CachedPlan> Find(const std::string& key);
+  // nullopt: there is none, or none that can be read; a damaged one is dropped.
+  std::optional<StoredPlan> Find(const std::string& key);
 
   // Takes the place of what is stored under `key`.
-  void Keep(const std::string& key, const CachedPlan& plan);
+  void Keep(const std::string& key, const StoredPlan& plan);
 
   // For a plan that is not what it says.
   void Drop(const std::string& key);

@@ -196,6 +196,21 @@ class SharedWork {
     return true;
   }
 
+  // Tells work that has begun to stop where nobody but the caller waits for it, who gets what it ends with; nobody
+  // joins it from then on. False: nothing has happened.
+  bool StopFor(const Share& share) {
+    Piece& piece = *share.piece;
+    {
+      const std::lock_guard lock(piece.mutex_);
+      const bool has_begun = piece.work_ == nullptr && !piece.is_over_;
+      if (!has_begun || piece.places_.size() != 1 || !piece.places_.contains(share.number)) return false;
+      piece.is_over_ = true;
+    }
+    Forget(piece);
+    piece.stop_.request_stop();
+    return true;
+  }
+
   // `turn` will not come: its group is told so. Nothing happens when the work has begun.
   void Refuse(const std::shared_ptr<Piece>& piece, const TurnPtr& turn, const Result& result) {
     typename Piece::Places told;

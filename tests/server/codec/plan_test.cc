@@ -119,6 +119,48 @@ TEST(PlanCodecTest, EncodesEveryNumberAndName) {
   EXPECT_TRUE(differencer.Compare(expected, plan)) << difference;
 }
 
+Plan Decoded(const v1::Plan& wire, Violations& violations) {
+  const OperatorGraph graph = TwoOperators();
+  const Cluster cluster = TwoDevices();
+  return DecodePlan(wire, graph, IndexNames<OperatorId>(graph.operators), IndexNames<DeviceId>(cluster.devices),
+                    violations);
+}
+
+TEST(PlanCodecTest, EveryNumberAndNameComesBack) {
+  Plan plan = SmallPlan();
+  plan.problem.schedule = ScheduleKind::kOneFOneB;
+  plan.problem.micro_batches = 7;
+  plan.stages[0].ring_order = {DeviceId(1), DeviceId(0)};
+  plan.tasks[0].index_shift = 3;
+  plan.baselines = {{"greedy", std::nullopt, "no"}, {"data_parallel", Picoseconds(11 * kMs), "yes", true}};
+  plan.explanation = {.bottleneck = "device g1: 10 ms",
+                      .slack = Picoseconds(kMs),
+                      .relief = {{"device", "one more", Picoseconds(5 * kMs)}}};
+  plan.provenance.seed = 9;
+  plan.provenance.wall_time_ms = 1.25;
+  plan.provenance.cpu_time_ms = 2.5;
+  v1::Plan wire = EncodePlan(plan, TwoOperators(), TwoDevices());
+  Violations violations;
+  const Plan decoded = Decoded(wire, violations);
+  EXPECT_THAT(Lines(violations), IsEmpty());
+  v1::Plan again = EncodePlan(decoded, TwoOperators(), TwoDevices());
+  wire.clear_problem();
+  again.clear_problem();
+  EXPECT_EQ(again.DebugString(), wire.DebugString());
+}
+
+TEST(PlanCodecTest, WhatWasNeverWrittenIsNotRead) {
+  for (const char* change :
+       {R"(stages { operators: "x" })", R"(stages { replicas { device: "x" } })", R"(objective_ms: nan)",
+        R"(devices { device: "g0" stages: 5 })", R"(schedule { tasks { stage: -1 } })", R"(bounds { scope: 99 })"}) {
+    v1::Plan wire = EncodedPlan();
+    wire.MergeFrom(Wire<v1::Plan>(change));
+    Violations violations;
+    Decoded(wire, violations);
+    EXPECT_EQ(violations.listed().size(), 1) << change;
+  }
+}
+
 TEST(PlanCodecTest, PlacementComesBack) {
   Violations violations;
   const Placement placement = DecodePlacement(EncodedPlan(), TwoOperators(), TwoDevices(), violations);

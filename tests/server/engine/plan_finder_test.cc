@@ -51,9 +51,9 @@ class SearchesLog final : public SearchObserver {
   Searches& searches_;
 };
 
-// Counts the incumbents that it is told.
-struct Incumbents final : public SearchObserver {
-  void OnIncumbent(const Incumbent& /*incumbent*/) override { ++count; }
+// Counts the phases that it is told; how many incumbents there are depends on the time that a search has.
+struct Phases final : public SearchObserver {
+  void OnPhase(std::string_view /*phase*/) override { ++count; }
   std::atomic<int> count{0};
 };
 
@@ -170,7 +170,7 @@ TEST_F(PlanFinderTest, CallsForTheSameShareOneSearch) {
   std::latch joined(1);
   ASSERT_TRUE(roomy.searching.Submit({.run = [&joined](const absl::Status&) { joined.wait(); }, .tenant = "a"}).ok());
   Caller first;
-  Incumbents heard;
+  Phases heard;
   const PlanTask task = HardTask(300);
   roomy.finder.Take(first.Order(task, searches_));
   Caller second;
@@ -243,6 +243,62 @@ TEST_F(PlanFinderTest, TheLastOneThatLeavesStopsTheSearch) {
   finder_.Take(third.Order(EasyTask(), searches_));
   EXPECT_TRUE(third.Wait().ok());
   EXPECT_EQ(searches_.stopped, 1);
+}
+
+// Operations keep what their searches have found when they are cancelled.
+TEST_F(PlanFinderTest, OneWhoTakesWhatIsFoundStopsTheSearchAndGetsItsPlan) {
+  Caller caller;
+  PlanFinder::Order order = caller.Order(HardTask(), searches_);
+  order.takes_what_is_found = true;
+  finder_.Take(std::move(order));
+  searches_.first_started.wait();
+  caller.Leave();
+  const absl::StatusOr<v1::Plan> plan = caller.Wait();
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  EXPECT_EQ(plan->provenance().stop_reason(), v1::STOP_REASON_CANCELLED);
+  EXPECT_EQ(searches_.stopped, 1);
+}
+
+TEST_F(PlanFinderTest, WhatOthersWaitForGoesOnAlsoForOneWhoTakesWhatIsFound) {
+  Caller caller;
+  PlanFinder::Order order = caller.Order(HardTask(400), searches_);
+  order.takes_what_is_found = true;
+  finder_.Take(std::move(order));
+  Caller other;
+  finder_.Take(other.Order(HardTask(400), searches_));
+  searches_.first_started.wait();
+  caller.Leave();
+  EXPECT_EQ(caller.Wait().status().code(), absl::StatusCode::kCancelled);
+  EXPECT_TRUE(other.Wait().ok());
+  EXPECT_EQ(searches_.stopped, 0);
+}
+
+TEST_F(PlanFinderTest, SearchesRunWhereTheirOrdersSay) {
+  Executor own({.max_running = 1, .max_waiting = 0});
+  // Nothing else would be searched for here.
+  std::latch end(1);
+  ASSERT_TRUE(searching_.Submit({.run = [&end](const absl::Status&) { end.wait(); }, .tenant = "a"}).ok());
+  Caller caller;
+  PlanFinder::Order order = caller.Order(EasyTask(), searches_);
+  order.searching = &own;
+  order.has_place = true;
+  finder_.Take(std::move(order));
+  EXPECT_TRUE(caller.Wait().ok());
+  end.count_down();
+}
+
+TEST_F(PlanFinderTest, OneWithAPlanToStartFromSearchesAlone) {
+  RoomyFinder roomy(*this, {.max_running = 2, .max_waiting = 2});
+  Caller first;
+  roomy.finder.Take(first.Order(HardTask(300), searches_));
+  Caller second;
+  PlanTask task = HardTask(300);
+  task.start.emplace();
+  roomy.finder.Take(second.Order(std::move(task), searches_));
+  EXPECT_TRUE(first.Wait().ok());
+  EXPECT_TRUE(second.Wait().ok());
+  EXPECT_EQ(second.source(), PlanSource::kSearched);
+  EXPECT_EQ(searches_.started, 2);
 }
 
 TEST_F(PlanFinderTest, OneWhoHasLeftAlreadyIsNotSearchedFor) {

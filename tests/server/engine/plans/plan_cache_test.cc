@@ -143,9 +143,9 @@ void ExpectIsPlanFor(PlanningEngine& engine, const v1::CreatePlanRequest& reques
   EXPECT_TRUE(verdict->valid()) << verdict->DebugString().substr(0, 500);
 }
 
-// Each direction is a link of its own.
-TEST_F(EnginePlanCacheTest, LinksOfPatternsKeepTheirDirections) {
-  const auto request = Wire<v1::CreatePlanRequest>(R"pb(
+// Two operators on two devices, in a pattern in which each direction of the link is a link of its own.
+v1::CreatePlanRequest PatternRequest() {
+  return Wire<v1::CreatePlanRequest>(R"pb(
     graph {
       operators {
         name: "a"
@@ -165,6 +165,10 @@ TEST_F(EnginePlanCacheTest, LinksOfPatternsKeepTheirDirections) {
       interconnect { uniform { bandwidth_bytes_per_second: 1e9 } }
     }
     problem { schedule: SCHEDULE_KIND_PERIODIC overlap: OVERLAP_FULL_DUPLEX })pb");
+}
+
+TEST_F(EnginePlanCacheTest, LinksOfPatternsKeepTheirDirections) {
+  const v1::CreatePlanRequest request = PatternRequest();
   v1::Plan first = MustPlan(request);
   ASSERT_EQ(first.links_size(), 2);
   const v1::Plan second = MustPlan(request);
@@ -411,8 +415,9 @@ TEST_F(EnginePlanCacheTest, EveryOptionCountsWhereItIsSaidTo) {
     EXPECT_EQ(other->shared_key != usual.shared_key, counts->second == Counts::kInKey);
     CachedPlan made;
     made.effort = engine_.EffortFor(*other, CallContext());
-    made.plan.set_relative_gap(0.9);
-    made.plan.mutable_provenance()->set_stop_reason(v1::STOP_REASON_TIME_LIMIT);
+    made.plan.objective = Picoseconds(10);
+    made.plan.lower_bound = Picoseconds(1);
+    made.plan.provenance.stop_reason = StopReason::kTimeLimit;
     EXPECT_EQ(Satisfies(made, wanted), counts->second != Counts::kAsEffort);
   }
 }
@@ -477,13 +482,13 @@ TEST_F(StoredPlansTest, PlansOutliveTheEngineThatMadeThem) {
 }
 
 TEST_F(StoredPlansTest, WhatTheSearchWasGivenIsKeptExactly) {
-  CachedPlan made;
+  StoredPlan made;
   made.effort = {.time = std::chrono::nanoseconds(7), .work_limit = 9, .relative_gap = 0.1234567890123};
   StoredPlans plans(store_.get());
   plans.Keep("key", made);
   made.effort.work_limit = std::nullopt;
   plans.Keep("other", made);
-  const std::optional<CachedPlan> found = plans.Find("key");
+  const std::optional<StoredPlan> found = plans.Find("key");
   ASSERT_TRUE(found.has_value());
   EXPECT_EQ(found->effort.time, made.effort.time);
   EXPECT_EQ(found->effort.work_limit, 9);
@@ -503,6 +508,54 @@ TEST_F(StoredPlansTest, EqualSetsOfDevicesShareAStoredPlan) {
   ASSERT_TRUE(found.ok()) << found.status();
   EXPECT_TRUE(found->plan().provenance().cached());
   ExpectIsPlanFor(second, request, found->plan());
+  EXPECT_EQ(second.stored_plans_dropped(), 0);
+}
+
+// A problem of every mode, each with numbers of its own in the plan.
+std::vector<v1::CreatePlanRequest> RequestsOfEveryMode() {
+  std::vector<v1::CreatePlanRequest> requests;
+  const auto add = [&requests](const char* cluster, const char* problem) {
+    v1::CreatePlanRequest& request = requests.emplace_back();
+    request.set_graph_reference("zoo:bert-base");
+    request.set_cluster_reference(cluster);
+    *request.mutable_problem() = Wire<v1::PlanningProblem>(problem);
+    request.mutable_options()->set_explain(true);
+    request.mutable_options()->set_work_limit(1000);
+  };
+  add("zoo:pcie:2", "");
+  add("zoo:pcie:2", "split: SPLIT_NON_CONTIGUOUS");
+  add("zoo:pcie:2", "objective: OBJECTIVE_MIN_LATENCY workload: WORKLOAD_INFERENCE");
+  add("zoo:pcie:2", "objective: OBJECTIVE_MIN_DEVICES target_period_ms: 1000");
+  add("zoo:pcie:2", "workload: WORKLOAD_TRAINING replication: REPLICATION_PER_STAGE");
+  add("zoo:dgx1-v100:1", "replication: REPLICATION_UNIFORM");
+  add("zoo:dgx1-v100:1", "workload: WORKLOAD_TRAINING micro_batches: 8 schedule: SCHEDULE_KIND_ONE_F_ONE_B");
+  requests.push_back(Wire<v1::CreatePlanRequest>(R"pb(
+    graph_reference: "zoo:gpt-1.3b"
+    cluster_reference: "zoo:dgx-a100:1"
+    problem {
+      workload: WORKLOAD_TRAINING
+      joint { global_batch: 64 }
+    }
+  )pb"));
+  requests.push_back(PatternRequest());
+  return requests;
+}
+
+TEST_F(StoredPlansTest, AnswersOfTheStoreAreThoseThatWereGiven) {
+  PlanningEngine first(Config(), store_.get());
+  PlanningEngine second(Config(), store_.get());
+  for (const v1::CreatePlanRequest& request : RequestsOfEveryMode()) {
+    SCOPED_TRACE(request.DebugString());
+    const auto made = first.CreatePlan(request, CallContext());
+    ASSERT_TRUE(made.ok()) << made.status();
+    v1::Plan expected = made->plan();
+    expected.mutable_provenance()->set_cached(true);
+    for (PlanningEngine* engine : {&first, &second}) {
+      const auto found = engine->CreatePlan(request, CallContext());
+      ASSERT_TRUE(found.ok()) << found.status();
+      EXPECT_EQ(found->plan().DebugString(), expected.DebugString());
+    }
+  }
   EXPECT_EQ(second.stored_plans_dropped(), 0);
 }
 
@@ -592,7 +645,7 @@ TEST_F(StoredPlansTest, WhatCannotBeReadIsDropped) {
 TEST(PlanCacheTest, WithoutBytesNothingIsKept) {
   PlanCache cache(0);
   auto plan = std::make_shared<CachedPlan>();
-  plan->plan.mutable_provenance()->set_proven_optimal(true);
+  plan->plan.provenance.proven_optimal = true;
   cache.Offer("key", plan);
   EXPECT_EQ(cache.Find("key", SearchEffort()), nullptr);
   EXPECT_EQ(cache.stats().misses, 1);

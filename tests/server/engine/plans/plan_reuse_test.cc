@@ -1,27 +1,27 @@
 #include "server/engine/plans/plan_reuse.h"
 
-#include <google/protobuf/util/message_differencer.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <chrono>
 #include <optional>
-
-#include "server/codec/cluster.h"
-#include "server/codec/graph.h"
-#include "tests/support/wire.h"
+#include <string>
 
 namespace planwright::server {
 namespace {
 
 using std::chrono::seconds;
+using testing::ElementsAre;
 
-CachedPlan Made(v1::StopReason reason, double gap, SearchEffort effort, double objective_ms = 10) {
+constexpr int64_t kObjective = 1'000'000;
+
+CachedPlan Made(StopReason reason, double gap, SearchEffort effort, int64_t objective = kObjective) {
   CachedPlan made;
   made.effort = effort;
-  made.plan.set_objective_ms(objective_ms);
-  made.plan.set_relative_gap(gap);
-  made.plan.mutable_provenance()->set_stop_reason(reason);
-  made.plan.mutable_provenance()->set_proven_optimal(reason == v1::STOP_REASON_OPTIMAL);
+  made.plan.objective = Picoseconds(objective);
+  made.plan.lower_bound = made.plan.objective - Picoseconds(static_cast<int64_t>(gap * static_cast<double>(objective)));
+  made.plan.provenance.stop_reason = reason;
+  made.plan.provenance.proven_optimal = reason == StopReason::kOptimal;
   return made;
 }
 
@@ -30,13 +30,13 @@ SearchEffort Effort(int time_seconds, std::optional<int64_t> work = std::nullopt
 }
 
 TEST(PlanReuseTest, AProvenPlanSatisfiesEverybody) {
-  const CachedPlan proven = Made(v1::STOP_REASON_OPTIMAL, 0, Effort(1, 10));
+  const CachedPlan proven = Made(StopReason::kOptimal, 0, Effort(1, 10));
   EXPECT_TRUE(Satisfies(proven, Effort(3600)));
   EXPECT_TRUE(Satisfies(proven, Effort(3600, 1'000'000)));
 }
 
 TEST(PlanReuseTest, AGapThatIsSmallEnoughSatisfies) {
-  const CachedPlan close = Made(v1::STOP_REASON_GAP_REACHED, 0.02, Effort(10, std::nullopt, 0.05));
+  const CachedPlan close = Made(StopReason::kGapReached, 0.02, Effort(10, std::nullopt, 0.05));
   EXPECT_TRUE(Satisfies(close, Effort(3600, std::nullopt, 0.05)));
   EXPECT_TRUE(Satisfies(close, Effort(3600, std::nullopt, 0.02)));
   EXPECT_FALSE(Satisfies(close, Effort(1, std::nullopt, 0.01)));
@@ -44,7 +44,7 @@ TEST(PlanReuseTest, AGapThatIsSmallEnoughSatisfies) {
 }
 
 TEST(PlanReuseTest, APlanCutOffByTheClockSatisfiesThoseWithNoMoreTime) {
-  const CachedPlan cut = Made(v1::STOP_REASON_TIME_LIMIT, 0.1, Effort(10));
+  const CachedPlan cut = Made(StopReason::kTimeLimit, 0.1, Effort(10));
   EXPECT_TRUE(Satisfies(cut, Effort(10)));
   EXPECT_TRUE(Satisfies(cut, Effort(5)));
   EXPECT_FALSE(Satisfies(cut, Effort(11)));
@@ -52,146 +52,121 @@ TEST(PlanReuseTest, APlanCutOffByTheClockSatisfiesThoseWithNoMoreTime) {
 }
 
 TEST(PlanReuseTest, APlanOfACancelledSearchCountsTheTimeThatItHad) {
-  const CachedPlan cancelled = Made(v1::STOP_REASON_CANCELLED, 0.1, Effort(2));
+  const CachedPlan cancelled = Made(StopReason::kCancelled, 0.1, Effort(2));
   EXPECT_TRUE(Satisfies(cancelled, Effort(1)));
   EXPECT_FALSE(Satisfies(cancelled, Effort(3)));
 }
 
 TEST(PlanReuseTest, AWorkLimitedPlanSatisfiesThoseWithNoMoreWork) {
-  const CachedPlan limited = Made(v1::STOP_REASON_WORK_LIMIT, 0.1, Effort(10, 1000));
+  const CachedPlan limited = Made(StopReason::kWorkLimit, 0.1, Effort(10, 1000));
   EXPECT_TRUE(Satisfies(limited, Effort(3600, 1000)));
   EXPECT_TRUE(Satisfies(limited, Effort(3600, 10)));
   EXPECT_FALSE(Satisfies(limited, Effort(1, 1001)));
   // What the algorithm itself thinks is enough may be more.
   EXPECT_FALSE(Satisfies(limited, Effort(1)));
-  EXPECT_FALSE(Satisfies(Made(v1::STOP_REASON_EXHAUSTED, 0.1, Effort(10)), Effort(1, 1000)));
+  EXPECT_FALSE(Satisfies(Made(StopReason::kExhausted, 0.1, Effort(10)), Effort(1, 1000)));
 }
 
 TEST(PlanReuseTest, ASearchThatEndedByItselfSatisfiesThoseWithMoreTime) {
-  EXPECT_TRUE(Satisfies(Made(v1::STOP_REASON_EXHAUSTED, 0.1, Effort(10)), Effort(3600)));
-  EXPECT_TRUE(Satisfies(Made(v1::STOP_REASON_IDEAL_LIMIT, 0.1, Effort(10)), Effort(3600)));
+  EXPECT_TRUE(Satisfies(Made(StopReason::kExhausted, 0.1, Effort(10)), Effort(3600)));
+  EXPECT_TRUE(Satisfies(Made(StopReason::kIdealLimit, 0.1, Effort(10)), Effort(3600)));
 }
 
 // Although its search did not end because of the gap: those within it may have.
 TEST(PlanReuseTest, ASearchThatWasContentWithAWiderGapSatisfiesOnlyThoseWhoAre) {
-  const CachedPlan loose = Made(v1::STOP_REASON_EXHAUSTED, 0.4, Effort(10, std::nullopt, 0.3));
+  const CachedPlan loose = Made(StopReason::kExhausted, 0.4, Effort(10, std::nullopt, 0.3));
   EXPECT_TRUE(Satisfies(loose, Effort(10, std::nullopt, 0.3)));
   EXPECT_FALSE(Satisfies(loose, Effort(10, std::nullopt, 0.2)));
   EXPECT_FALSE(Satisfies(loose, Effort(10)));
-  EXPECT_TRUE(Replaces(Made(v1::STOP_REASON_EXHAUSTED, 0.1, Effort(10), 9), loose));
+  EXPECT_TRUE(Replaces(Made(StopReason::kExhausted, 0.1, Effort(10), kObjective - 1), loose));
 }
 
 TEST(PlanReuseTest, APlanIsReplacedByABetterOneOfMoreEffort) {
-  const CachedPlan cut = Made(v1::STOP_REASON_TIME_LIMIT, 0.1, Effort(10), 10);
-  EXPECT_TRUE(Replaces(Made(v1::STOP_REASON_TIME_LIMIT, 0.05, Effort(60), 9), cut));
-  EXPECT_TRUE(Replaces(Made(v1::STOP_REASON_OPTIMAL, 0, Effort(60), 8), cut));
-  EXPECT_FALSE(Replaces(Made(v1::STOP_REASON_TIME_LIMIT, 0.3, Effort(1), 12), cut));
-  EXPECT_FALSE(Replaces(cut, Made(v1::STOP_REASON_OPTIMAL, 0, Effort(60), 8)));
-}
-
-TEST(PlanReuseTest, DevicesAreRenamedWhereverAFieldNamesThem) {
-  auto plan = Wire<v1::Plan>(R"pb(
-    stages {
-      replicas { device: "1" }
-      ring_order: "1"
-    }
-    devices { device: "1" }
-    devices { device: "2" }
-    links { device_a: "1" device_b: "2" }
-    schedule { tasks { resource: "1 -> 2" } }
-    warnings: "1 operator has a roofline estimate"
-  )pb");
-  RenameDevices({"1", "2"}, {"2", "x"}, plan);
-  EXPECT_TRUE(google::protobuf::util::MessageDifferencer::Equals(plan, Wire<v1::Plan>(R"pb(
-                                                                   stages {
-                                                                     replicas { device: "2" }
-                                                                     ring_order: "2"
-                                                                   }
-                                                                   devices { device: "2" }
-                                                                   devices { device: "x" }
-                                                                   links { device_a: "2" device_b: "x" }
-                                                                   schedule { tasks {} }
-                                                                   warnings: "1 operator has a roofline estimate"
-                                                                 )pb")))
-      << plan.DebugString();
+  const CachedPlan cut = Made(StopReason::kTimeLimit, 0.1, Effort(10));
+  EXPECT_TRUE(Replaces(Made(StopReason::kTimeLimit, 0.05, Effort(60), kObjective - 1), cut));
+  EXPECT_TRUE(Replaces(Made(StopReason::kOptimal, 0, Effort(60), kObjective - 2), cut));
+  EXPECT_FALSE(Replaces(Made(StopReason::kTimeLimit, 0.3, Effort(1), kObjective + 2), cut));
+  EXPECT_FALSE(Replaces(cut, Made(StopReason::kOptimal, 0, Effort(60), kObjective - 2)));
 }
 
 TEST(PlanReuseTest, TextsThatMayNameDevicesAreMadeAnew) {
-  auto plan = Wire<v1::Plan>(R"pb(
-    schedule { tasks { operation: "forward" start_ms: 3 } }
-    baselines { algorithm: "greedy" reason: "device '1' is too small" }
-    baselines { algorithm: "data_parallel" objective_ms: 3 reason: "the problem does not allow replication" }
-    explanation { bottleneck: "device 1: 3 ms" slack_ms: 2 }
-    warnings: "device 1 is odd"
-    warnings: "the search is not proven"
-  )pb");
-  const auto fresh = Wire<v1::Plan>(R"pb(
-    schedule { tasks { operation: "forward" start_ms: 3 resource: "x" } }
-    warnings: "device x is odd"
-  )pb");
+  Plan plan;
+  plan.tasks = {{.operation = "forward", .stage = StageId(0), .resource = "1", .start = Picoseconds(3)}};
+  plan.baselines = {{"greedy", std::nullopt, "device '1' is too small"},
+                    {"data_parallel", Picoseconds(3), "the problem does not allow replication"}};
+  plan.explanation = {.bottleneck = "device 1: 3 ms", .slack = Picoseconds(2), .relief = {}};
+  plan.warnings = {"device 1 is odd", "the search is not proven"};
+  Plan fresh;
+  fresh.tasks = {{.operation = "forward", .stage = StageId(0), .resource = "x", .start = Picoseconds(3)}};
+  fresh.warnings = {"device x is odd"};
   RenewTexts(fresh, "device x: 3 ms", plan);
-  EXPECT_TRUE(google::protobuf::util::MessageDifferencer::Equals(
-      plan, Wire<v1::Plan>(R"pb(
-        schedule { tasks { operation: "forward" start_ms: 3 resource: "x" } }
-        baselines { algorithm: "greedy" reason: "no plan was found" }
-        baselines { algorithm: "data_parallel" objective_ms: 3 reason: "the problem does not allow replication" }
-        explanation { bottleneck: "device x: 3 ms" slack_ms: 2 }
-        warnings: "device x is odd"
-        warnings: "the search is not proven"
-      )pb")))
-      << plan.DebugString();
+  EXPECT_EQ(plan.tasks.at(0).resource, "x");
+  EXPECT_EQ(plan.baselines.at(0).reason, "no plan was found");
+  EXPECT_EQ(plan.baselines.at(1).reason, "the problem does not allow replication");
+  EXPECT_EQ(plan.explanation.bottleneck, "device x: 3 ms");
+  EXPECT_EQ(plan.explanation.slack, Picoseconds(2));
+  EXPECT_THAT(plan.warnings, ElementsAre("device x is odd", "the search is not proven"));
 }
 
-TEST(PlanReuseTest, AnswersAreInTheOrderOfTheirOwnRequest) {
-  Violations violations;
-  const OperatorGraph graph = DecodeGraph(Wire<v1::Graph>(R"pb(operators { name: "c" }
-                                                               operators { name: "b" }
-                                                               operators { name: "a" })pb"),
-                                          violations);
-  const Cluster cluster = DecodeCluster(Wire<v1::Cluster>(R"pb(
-                                          device_classes { name: "gpu" }
-                                          devices { name: "g1" device_class: "gpu" }
-                                          devices { name: "g0" device_class: "gpu" }
-                                          devices { name: "g2" device_class: "gpu" }
-                                          interconnect { host_staged {} })pb"),
-                                        100, violations);
-  ASSERT_TRUE(violations.empty());
-  const auto made = Wire<v1::Plan>(R"pb(
-    problem { num_stages: 9 }
-    stages {
-      operators: "a"
-      operators: "b"
-      replicas { device: "g0" }
-    }
-    stages {
-      operators: "c"
-      replicas { device: "g1" }
-    }
-    devices { device: "g0" stages: 0 }
-    devices { device: "g1" stages: 1 }
-    devices { device: "g2" }
-    links { device_a: "g0" device_b: "g1" load_ms: 1 }
-    links { device_a: "g0" device_b: "g2" load_ms: 2 }
-    links { device_a: "g1" device_b: "g2" load_ms: 3 })pb");
-  const auto expected = Wire<v1::Plan>(R"pb(
-    problem { num_stages: 2 }
-    stages {
-      operators: "b"
-      operators: "a"
-      replicas { device: "g0" }
-    }
-    stages {
-      operators: "c"
-      replicas { device: "g1" }
-    }
-    devices { device: "g1" stages: 1 }
-    devices { device: "g0" stages: 0 }
-    devices { device: "g2" }
-    links { device_a: "g1" device_b: "g0" load_ms: 1 }
-    links { device_a: "g1" device_b: "g2" load_ms: 3 }
-    links { device_a: "g0" device_b: "g2" load_ms: 2 })pb");
-  const v1::Plan ordered = InOrderOf(graph, cluster, Wire<v1::PlanningProblem>("num_stages: 2"), made);
-  EXPECT_EQ(ordered.DebugString(), expected.DebugString());
+TEST(PlanReuseTest, WhatIsNotExplainedStaysSo) {
+  Plan plan;
+  RenewTexts(Plan(), "device x: 3 ms", plan);
+  EXPECT_EQ(plan.explanation.bottleneck, "");
+}
+
+// Each part that may grow.
+TEST(PlanReuseTest, EveryPartOfAPlanIsCounted) {
+  const std::string text(100, 'x');
+  const int64_t empty = BytesOf(CachedPlan());
+  EXPECT_GE(empty, static_cast<int64_t>(sizeof(CachedPlan)));
+  const auto grows_by = [empty](const auto& change) {
+    CachedPlan cached;
+    change(cached);
+    return BytesOf(cached) - empty;
+  };
+  const auto size = static_cast<int64_t>(text.size());
+  EXPECT_GE(grows_by([&](CachedPlan& c) { c.key = text; }), size);
+  EXPECT_GE(grows_by([&](CachedPlan& c) { c.devices = {text, text}; }), 2 * size);
+  EXPECT_GE(grows_by([&](CachedPlan& c) { c.plan.stages.resize(1); }), static_cast<int64_t>(sizeof(Stage)));
+  EXPECT_GE(grows_by([&](CachedPlan& c) {
+              c.plan.stages.resize(1);
+              c.plan.stages[0].operators.resize(1000);
+            }),
+            4000);
+  EXPECT_GE(grows_by([&](CachedPlan& c) {
+              c.plan.stages.resize(1);
+              c.plan.stages[0].replicas.resize(100);
+            }),
+            1600);
+  EXPECT_GE(grows_by([&](CachedPlan& c) {
+              c.plan.stages.resize(1);
+              c.plan.stages[0].ring_order.resize(100);
+            }),
+            400);
+  EXPECT_GE(grows_by([&](CachedPlan& c) {
+              c.plan.devices.resize(1);
+              c.plan.devices[0].stages.resize(100);
+            }),
+            400);
+  EXPECT_GE(grows_by([&](CachedPlan& c) { c.plan.links.resize(100); }), 1600);
+  EXPECT_GE(grows_by([&](CachedPlan& c) {
+              c.plan.tasks.resize(1);
+              c.plan.tasks[0].resource = text;
+            }),
+            size);
+  EXPECT_GE(grows_by([&](CachedPlan& c) { c.plan.bounds = {{.method = text}}; }), size);
+  EXPECT_GE(grows_by([&](CachedPlan& c) { c.plan.estimate.uncounted_memory = {{text, 0}}; }), size);
+  EXPECT_GE(grows_by([&](CachedPlan& c) {
+              c.plan.baselines.resize(1);
+              c.plan.baselines[0].reason = text;
+            }),
+            size);
+  EXPECT_GE(grows_by([&](CachedPlan& c) { c.plan.explanation.relief = {{text, text}}; }), 2 * size);
+  EXPECT_GE(grows_by([&](CachedPlan& c) { c.plan.provenance.counters[text] = 1; }), size);
+  EXPECT_GE(grows_by([&](CachedPlan& c) { c.plan.provenance.incumbents.resize(100); }), 4800);
+  EXPECT_GE(grows_by([&](CachedPlan& c) { c.plan.warnings = {text}; }), size);
+  EXPECT_GE(grows_by([&](CachedPlan& c) { c.plan.joint.emplace().layer_labels = {text}; }), size);
+  EXPECT_GE(grows_by([&](CachedPlan& c) { c.plan.joint.emplace().stages.resize(10); }), 1000);
 }
 
 }  // namespace

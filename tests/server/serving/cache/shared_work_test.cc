@@ -82,6 +82,22 @@ TEST_F(SharedWorkTest, TheLastThatLeavesStopsTheWorkAndNobodyJoinsIt) {
   EXPECT_FALSE(Join("a").leads);
 }
 
+TEST_F(SharedWorkTest, WorkStopsForOneThatIsAloneAndGetsTheResult) {
+  const Works::Share share = Join("a");
+  EXPECT_FALSE(pieces_.StopFor(share)) << "it has not begun";
+  ASSERT_NE(share.piece->Begin(share.turn), nullptr);
+  const Works::Share other = Join("a");
+  EXPECT_FALSE(pieces_.StopFor(share)) << "somebody else waits";
+  pieces_.Leave(other);
+  EXPECT_FALSE(share.piece->stop().stop_requested());
+  EXPECT_TRUE(pieces_.StopFor(share));
+  EXPECT_TRUE(share.piece->stop().stop_requested());
+  EXPECT_TRUE(Join("a").leads) << "nobody joins what is about to stop";
+  pieces_.Complete(share.piece, "half a plan");
+  EXPECT_THAT(results_, ElementsAre("half a plan"));
+  EXPECT_FALSE(pieces_.StopFor(share)) << "it has ended";
+}
+
 TEST_F(SharedWorkTest, LeavingAfterTheResultSaysSo) {
   const Works::Share share = Join("a");
   pieces_.Complete(share.piece, "plan");
