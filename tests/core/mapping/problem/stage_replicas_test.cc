@@ -45,7 +45,7 @@ TEST(StageReplicasTest, LeavesOutReplicasThatAStageHasNot) {
 
 // Micro-batch n runs on replica n mod R.
 TEST(StageReplicasTest, ThoseMeetThatHaveAMicroBatchInCommon) {
-  const StageReplicas replicas({4, 6});
+  const StageReplicas replicas(std::vector<int32_t>{4, 6});
   std::vector<std::vector<bool>> meet(replicas.num_vertices(), std::vector<bool>(replicas.num_vertices()));
   for (int32_t n = 0; n < 24; ++n) meet[replicas.VertexOf(0, n % 4)][replicas.VertexOf(1, n % 6)] = true;
   int64_t expected = 0;
