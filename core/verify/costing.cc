@@ -3,14 +3,16 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
+#include <numeric>
 #include <utility>
 #include <variant>
 #include <vector>
 
+#include "core/base/units.h"
 #include "core/verify/charges.h"
 #include "core/verify/facts/backward_contiguity.h"
 #include "core/verify/facts/estimate.h"
-#include "core/verify/facts/fill.h"
 #include "core/verify/facts/links.h"
 #include "core/verify/facts/memory.h"
 #include "core/verify/facts/operator_time.h"
@@ -18,6 +20,84 @@
 
 namespace planwright {
 namespace {
+
+// Of one stage, in pipeline order: for how many micro-batches a pipeline holds at each of its stages, and how many
+// turns a step takes (docs/cost-model.md section 20).
+struct JudgedTurns {
+  int64_t replicas = 1;
+  // Turns that transfers between the stage and earlier ones take, of its slowest replica.
+  int64_t transfer_slots = 0;
+};
+
+int64_t RoundUp(int64_t count, int64_t multiple) { return (count + multiple - 1) / multiple * multiple; }
+
+// Of all replicas of a stage together: micro-batches between the start of its forward pass and the end of its backward
+// pass, where the stages behind it and their transfers have room for `behind`.
+int64_t HeldTogether(const ResolvedProblem& problem, bool through_host, int64_t behind, int64_t replicas) {
+  int64_t own = replicas;
+  const bool copies_beside = through_host && problem.overlap != Overlap::kSerial;
+  if (behind > 0 && copies_beside) own += (problem.overlap == Overlap::kFullDuplex ? 2 : 1) * replicas;
+  return RoundUp(behind, replicas) + own;
+}
+
+// Micro-batches that all replicas of a stage do in a step.
+int64_t OfStep(const ResolvedProblem& problem, int64_t replicas) {
+  return problem.replication == Replication::kUniform ? replicas * *problem.micro_batches : *problem.micro_batches;
+}
+
+// Turns of transfers beside a stage that receives and gives back for `carried` and has an undivided load of `load`.
+int64_t TransferSlots(const ResolvedProblem& problem, bool through_host, Picoseconds carried, Picoseconds load) {
+  if (problem.overlap == Overlap::kSerial || carried.count() == 0) return 0;
+  if (through_host) return 2;
+  const bool passes_share_turns = problem.overlap == Overlap::kFullDuplex && problem.schedule != ScheduleKind::kGpipe;
+  return passes_share_turns && carried > load ? 2 : 1;
+}
+
+// By stage: micro-batches in flight on each of its replicas, whose activations it keeps.
+std::vector<int32_t> InFlightOf(const ResolvedProblem& problem, bool through_host,
+                                const std::vector<JudgedTurns>& stages) {
+  const bool alternates =
+      problem.schedule == ScheduleKind::kOneFOneB || problem.schedule == ScheduleKind::kPipedreamAsync;
+  std::vector<int32_t> in_flight(stages.size());
+  int64_t behind = 0;
+  for (std::size_t i = stages.size(); i-- > 0;) {
+    const auto& [replicas, slots] = stages[i];
+    const int64_t held = HeldTogether(problem, through_host, behind, replicas);
+    behind = held + slots * replicas;
+    int64_t kept = alternates ? held / replicas : 1;
+    if (problem.micro_batches.has_value()) {
+      const int64_t all = RoundUp(OfStep(problem, replicas), replicas) / replicas;
+      kept = alternates ? std::min(kept, all) : all;
+    }
+    in_flight[i] = static_cast<int32_t>(std::min<int64_t>(kept, std::numeric_limits<int32_t>::max()));
+  }
+  return in_flight;
+}
+
+// Lanes are micro-batches that go through side by side, each lane with its share of the replicas of every stage.
+struct JudgedStep {
+  int64_t lanes = 1;
+  // Of each lane.
+  int64_t turns = 0;
+  // Of all lanes together.
+  int64_t micro_batches = 1;
+};
+
+// REQUIRES: micro_batches is set; at least one stage.
+JudgedStep StepOf(const ResolvedProblem& problem, bool through_host, const std::vector<JudgedTurns>& stages) {
+  JudgedStep step{.lanes = 0};
+  for (const JudgedTurns& stage : stages) step.lanes = std::gcd(step.lanes, stage.replicas);
+  step.micro_batches = OfStep(problem, stages.front().replicas);
+  int64_t held = 0;
+  int64_t behind = 0;
+  for (std::size_t i = stages.size(); i-- > 0;) {
+    const int64_t in_lane = stages[i].replicas / step.lanes;
+    held = HeldTogether(problem, through_host, behind, in_lane);
+    behind = held + stages[i].transfer_slots * in_lane;
+  }
+  step.turns = RoundUp(step.micro_batches, step.lanes) / step.lanes + held - 1;
+  return step;
+}
 
 // GPIPE runs all forward passes before the backward ones; otherwise they mix, and all the load is in `first`.
 struct PhasedLoad {

@@ -82,15 +82,14 @@ TEST(IncludeRulesTest, ACircleOfFoldersIsNamed) {
 TEST(IncludeRulesTest, ARoomIsEnteredByItsDoorsOnly) {
   EXPECT_THAT(IncludeViolations("core/partition/mip/a.cc", "#include \"core/partition/latency/min_latency.h\""),
               IsEmpty());
-  EXPECT_THAT(IncludeViolations("core/partition/mip/a.cc", "\n#include \"core/partition/latency/latency_path.h\""),
-              ElementsAre("core/partition/mip/a.cc:2: core/partition/latency/latency_path.h is no door of "
+  EXPECT_THAT(IncludeViolations("core/partition/mip/a.cc", "\n#include \"core/partition/latency/latency_beam.h\""),
+              ElementsAre("core/partition/mip/a.cc:2: core/partition/latency/latency_beam.h is no door of "
                           "core/partition/latency"));
-  EXPECT_THAT(IncludeViolations("core/partition/latency/a.cc", "#include \"core/partition/latency/latency_path.h\""),
+  EXPECT_THAT(IncludeViolations("core/partition/latency/a.cc", "#include \"core/partition/latency/latency_beam.h\""),
               IsEmpty());
   EXPECT_THAT(IncludeViolations("core/partition/latency/a.cc", "#include \"core/partition/mip/mip_search.h\""),
               SizeIs(1));
-  EXPECT_THAT(IncludeViolations("core/partition/parmesan/a.cc", "#include \"core/mapping/mapping_search.h\""),
-              SizeIs(1));
+  EXPECT_THAT(IncludeViolations("core/partition/parmesan/a.cc", "#include \"core/mapping/other.h\""), SizeIs(1));
 }
 
 // The walls of a room hold for those around it too.

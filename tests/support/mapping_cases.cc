@@ -58,8 +58,8 @@ Interconnect MakeInterconnect(int32_t devices, RandomStream& random) {
 }
 
 void AddTraffic(MappingInstance& instance, RandomStream& random) {
-  for (int32_t a = 0; a < instance.num_stages; ++a) {
-    for (int32_t b = a + 1; b < instance.num_stages; ++b) {
+  for (int32_t a = 0; a < instance.num_stages(); ++a) {
+    for (int32_t b = a + 1; b < instance.num_stages(); ++b) {
       if (random.Below(3) == 0) continue;
       StageTraffic traffic{.from = a, .to = b, .forward_bytes = 1e6 * static_cast<double>(random.Between(0, 20))};
       traffic.forward_transfers = Small(random, 0, 3);
@@ -86,7 +86,7 @@ class BruteForce {
     if (vertex == mapping_.devices.size()) return OrderRings(0);
     for (std::size_t device = 0; device < is_taken_.size(); ++device) {
       const DeviceId id(device);
-      const auto stage = static_cast<int32_t>(vertex % Index(instance_.num_stages));
+      const auto stage = instance_.StageOf(vertex);
       if (is_taken_[device] || !instance_.TakesPart(id)) continue;
       if (instance_.ComputeMs(stage, id) == std::numeric_limits<double>::infinity()) continue;
       is_taken_[device] = true;
@@ -101,7 +101,7 @@ class BruteForce {
  private:
   // No objective grows when an all-reduce gets shorter, so each ring is ordered for itself.
   void OrderRings(int32_t stage) {
-    if (!instance_.HasRings() || stage == instance_.num_stages || !instance_.free_ring_order) return Judge();
+    if (!instance_.HasRings() || stage == instance_.num_stages() || !instance_.free_ring_order) return Judge();
     std::vector<int32_t>& ring = mapping_.rings[Index(stage)];
     std::iota(ring.begin(), ring.end(), 0);
     std::vector<int32_t> best = ring;
@@ -133,26 +133,36 @@ class BruteForce {
 MappingInstance MakeRandomMappingInstance(int32_t max_devices, RandomStream& random) {
   const int32_t devices = Small(random, 1, max_devices);
   MappingInstance instance{.network = Network(MakeInterconnect(devices, random))};
-  instance.num_replicas = Small(random, 1, std::min(devices, 4));
-  instance.num_stages = Small(random, 1, devices / instance.num_replicas);
+  const int32_t replicas = Small(random, 1, std::min(devices, 4));
+  instance.replicas = StageReplicas(Small(random, 1, devices / replicas), replicas);
   instance.num_kinds = Small(random, 1, 2);
   for (int32_t device = 0; device < devices; ++device) {
     instance.device_kind.push_back(random.Below(20) == 0 ? -1 : Small(random, 0, instance.num_kinds - 1));
   }
-  for (int32_t i = 0; i < instance.num_stages * instance.num_kinds; ++i) {
+  for (int32_t i = 0; i < instance.num_stages() * instance.num_kinds; ++i) {
     const bool is_forbidden = instance.num_kinds > 1 && random.Below(8) == 0;
     instance.compute_ms.push_back(is_forbidden ? std::numeric_limits<double>::infinity() : 4 * random.Unit());
   }
   AddTraffic(instance, random);
-  for (int32_t stage = 0; stage < instance.num_stages; ++stage) {
+  for (int32_t stage = 0; stage < instance.num_stages(); ++stage) {
     instance.allreduce_bytes.push_back(1e6 * static_cast<double>(random.Between(0, 40)));
   }
-  instance.allreduce_hops = Small(random, 0, 4);
+  instance.allreduce_hops.assign(Index(instance.num_stages()), Small(random, 0, 4));
   instance.overlap = static_cast<Overlap>(random.Below(3));
   instance.objective = static_cast<MappingObjective>(random.Below(5));
   instance.load_weight = 0.5 + random.Unit();
   instance.allreduce_weight = 0.5 + random.Unit();
   instance.free_ring_order = random.Below(3) != 0;
+  return instance;
+}
+
+MappingInstance MakeUnevenMappingInstance(int32_t max_devices, RandomStream& random) {
+  MappingInstance instance = MakeRandomMappingInstance(max_devices, random);
+  std::vector<int32_t> of_stage;
+  for (int32_t stage = 0; stage < instance.num_stages(); ++stage) {
+    of_stage.push_back(Small(random, 1, instance.replicas.Of(stage)));
+  }
+  instance.replicas = StageReplicas(std::move(of_stage));
   return instance;
 }
 

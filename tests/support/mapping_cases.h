@@ -15,6 +15,9 @@ namespace planwright {
 // have no mapping.
 MappingInstance MakeRandomMappingInstance(int32_t max_devices, RandomStream& random);
 
+// The same, but every stage has a number of replicas of its own.
+MappingInstance MakeUnevenMappingInstance(int32_t max_devices, RandomStream& random);
+
 // A random mapping; nullopt: there is none.
 std::optional<Mapping> MakeRandomMapping(const MappingInstance& instance, RandomStream& random);
 

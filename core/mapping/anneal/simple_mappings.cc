@@ -22,26 +22,6 @@ std::vector<std::size_t> AllVertices(const MappingInstance& instance) {
   return vertices;
 }
 
-// A neighbour of a stage: what crosses in either direction.
-struct Neighbour {
-  int32_t stage = 0;
-  double sent_bytes = 0;
-  double received_bytes = 0;
-  int32_t sent = 0;
-  int32_t received = 0;
-};
-
-std::vector<std::vector<Neighbour>> NeighboursByStage(const MappingInstance& instance) {
-  std::vector<std::vector<Neighbour>> neighbours(Index(instance.num_stages));
-  for (const StageTraffic& traffic : instance.traffic) {
-    neighbours[Index(traffic.from)].push_back({traffic.to, traffic.forward_bytes, traffic.backward_bytes,
-                                               traffic.forward_transfers, traffic.backward_transfers});
-    neighbours[Index(traffic.to)].push_back({traffic.from, traffic.backward_bytes, traffic.forward_bytes,
-                                             traffic.backward_transfers, traffic.forward_transfers});
-  }
-  return neighbours;
-}
-
 class GreedyMapper {
  public:
   GreedyMapper(const MappingInstance& instance, const LinkTimes& links, const KindAssignment& kinds,
@@ -49,29 +29,28 @@ class GreedyMapper {
       : instance_(instance),
         links_(links),
         limits_(limits),
-        neighbours_(NeighboursByStage(instance)),
+        neighbours_(NeighboursOf(instance)),
         room_(kinds.replicas),
         free_(ParticipatingDevices(instance)),
         devices_(instance.num_vertices()),
         work_(instance.num_vertices()),
-        allreduce_ms_(Index(instance.num_stages), 0.0) {}
+        allreduce_ms_(Index(instance.num_stages()), 0.0) {}
 
   Mapping Map() && {
-    for (int32_t replica = 0; replica < instance_.num_replicas; ++replica) {
-      for (int32_t stage = 0; stage < instance_.num_stages; ++stage) Place(stage, replica);
-    }
+    for (std::size_t vertex = 0; vertex < devices_.size(); ++vertex) Place(vertex);
     return {.devices = std::move(devices_), .rings = RingsInReplicaOrder(instance_)};
   }
 
  private:
-  void Place(int32_t stage, int32_t replica) {
+  void Place(std::size_t vertex) {
+    const int32_t stage = instance_.StageOf(vertex);
     const bool is_stopped = CheckInterruption(limits_).has_value();
     std::optional<std::size_t> best;
     double best_value = 0;
     for (std::size_t place = 0; place < free_.size(); ++place) {
       if (RoomFor(stage, free_[place]) == 0) continue;
       if (is_stopped && best.has_value()) break;
-      const double value = ValueAt(stage, replica, free_[place]);
+      const double value = ValueAt(vertex, free_[place]);
       if (best.has_value() && value >= best_value) continue;
       best = place;
       best_value = value;
@@ -79,41 +58,48 @@ class GreedyMapper {
     const DeviceId device = free_[*best];
     free_.erase(free_.begin() + static_cast<std::ptrdiff_t>(*best));
     --RoomFor(stage, device);
-    Take(stage, replica, device);
+    Take(vertex, device);
   }
 
   int32_t& RoomFor(int32_t stage, DeviceId device) {
     return room_[Index(stage) * Index(instance_.num_kinds) + Index(instance_.device_kind[device.index()])];
   }
 
-  // What this replica of the stage does on the device for its neighbours so far; `update` gets what each of those does.
+  // What the replica does on the device for its neighbours so far; `update` gets what each of those does.
   template <typename Update>
-  MappedWork WorkAt(int32_t stage, int32_t replica, DeviceId device, Update update) const {
-    MappedWork own{.compute_ms = instance_.ComputeMs(stage, device)};
-    for (const Neighbour& neighbour : neighbours_[Index(stage)]) {
-      // Later stages of the replica are not placed.
-      if (neighbour.stage > stage) continue;
-      const std::size_t vertex = instance_.VertexOf(neighbour.stage, replica);
-      const double sent = links_.Between(device, devices_[vertex]).Of(neighbour.sent_bytes, neighbour.sent);
-      const double received = links_.Between(devices_[vertex], device).Of(neighbour.received_bytes, neighbour.received);
+  MappedWork WorkAt(std::size_t vertex, DeviceId device, Update update) const {
+    MappedWork own{.compute_ms = instance_.ComputeMs(instance_.StageOf(vertex), device)};
+    for (const ReplicaNeighbour& neighbour : neighbours_[vertex]) {
+      const std::size_t met = Index(neighbour.vertex);
+      // Later ones are not placed.
+      if (met > vertex) continue;
+      const StageTraffic& traffic = instance_.traffic[Index(neighbour.traffic)];
+      const LinkTime& out = links_.Between(device, devices_[met]);
+      const LinkTime& in = links_.Between(devices_[met], device);
+      const double sent = neighbour.sends_forward ? out.Of(traffic.forward_bytes, traffic.forward_transfers)
+                                                  : out.Of(traffic.backward_bytes, traffic.backward_transfers);
+      const double received = neighbour.sends_forward ? in.Of(traffic.backward_bytes, traffic.backward_transfers)
+                                                      : in.Of(traffic.forward_bytes, traffic.forward_transfers);
       own.out_ms += sent;
       own.in_ms += received;
-      MappedWork other = work_[vertex];
+      MappedWork other = work_[met];
       other.in_ms += sent;
       other.out_ms += received;
-      update(neighbour.stage, vertex, other);
+      update(met, other);
     }
     return own;
   }
 
-  double AllReduceAt(int32_t stage, int32_t replica, DeviceId device) const {
+  double AllReduceAt(std::size_t vertex, DeviceId device) const {
+    const int32_t stage = instance_.StageOf(vertex);
+    const int32_t replica = instance_.replicas.ReplicaOf(vertex);
     double slowest = allreduce_ms_[Index(stage)];
     const auto add = [&](DeviceId from, DeviceId to) {
-      slowest = std::max(
-          slowest, links_.Between(from, to).Of(instance_.allreduce_bytes[Index(stage)], instance_.allreduce_hops));
+      slowest = std::max(slowest, links_.Between(from, to).Of(instance_.allreduce_bytes[Index(stage)],
+                                                              instance_.AllReduceHops(stage)));
     };
     if (replica > 0) add(devices_[instance_.VertexOf(stage, replica - 1)], device);
-    if (replica > 0 && replica + 1 == instance_.num_replicas) add(device, devices_[instance_.VertexOf(stage, 0)]);
+    if (replica > 0 && replica + 1 == instance_.replicas.Of(stage)) add(device, devices_[instance_.VertexOf(stage, 0)]);
     return slowest;
   }
 
@@ -122,27 +108,25 @@ class GreedyMapper {
   }
 
   // The objective of the stages that the placement changes.
-  double ValueAt(int32_t stage, int32_t replica, DeviceId device) {
+  double ValueAt(std::size_t vertex, DeviceId device) {
     touched_.clear();
-    const MappedWork own = WorkAt(stage, replica, device, [this](int32_t other, std::size_t, const MappedWork& work) {
-      touched_.push_back(TimesOf(work, allreduce_ms_[Index(other)]));
+    const MappedWork own = WorkAt(vertex, device, [this](std::size_t met, const MappedWork& work) {
+      touched_.push_back(TimesOf(work, allreduce_ms_[Index(instance_.StageOf(met))]));
     });
-    touched_.push_back(TimesOf(own, AllReduceAt(stage, replica, device)));
+    touched_.push_back(TimesOf(own, AllReduceAt(vertex, device)));
     return ValueOf(instance_, touched_).value_ms;
   }
 
-  void Take(int32_t stage, int32_t replica, DeviceId device) {
-    const std::size_t own = instance_.VertexOf(stage, replica);
-    work_[own] = WorkAt(stage, replica, device,
-                        [this](int32_t, std::size_t vertex, const MappedWork& work) { work_[vertex] = work; });
-    allreduce_ms_[Index(stage)] = AllReduceAt(stage, replica, device);
-    devices_[own] = device;
+  void Take(std::size_t vertex, DeviceId device) {
+    work_[vertex] = WorkAt(vertex, device, [this](std::size_t met, const MappedWork& work) { work_[met] = work; });
+    allreduce_ms_[Index(instance_.StageOf(vertex))] = AllReduceAt(vertex, device);
+    devices_[vertex] = device;
   }
 
   const MappingInstance& instance_;
   const LinkTimes& links_;
   const SolveLimits& limits_;
-  const std::vector<std::vector<Neighbour>> neighbours_;
+  const std::vector<std::vector<ReplicaNeighbour>> neighbours_;
   // Replicas of a stage that a kind of device still takes.
   std::vector<int32_t> room_;
   std::vector<DeviceId> free_;
@@ -158,9 +142,7 @@ class GreedyMapper {
 
 Mapping MapConsecutively(const MappingInstance& instance, const KindAssignment& kinds) {
   std::vector<std::size_t> vertices = AllVertices(instance);
-  const std::size_t stages = Index(instance.num_stages);
-  std::stable_sort(vertices.begin(), vertices.end(),
-                   [stages](std::size_t a, std::size_t b) { return a % stages < b % stages; });
+  std::ranges::stable_sort(vertices, {}, [&](std::size_t vertex) { return instance.StageOf(vertex); });
   return {.devices = HandOut(instance, kinds, vertices, ParticipatingDevices(instance)),
           .rings = RingsInReplicaOrder(instance)};
 }

@@ -40,14 +40,11 @@ double MappedWork::LoadMs(Overlap overlap) const {
 std::vector<MappedWork> WorkOfReplicas(const MappingInstance& instance, const LinkTimes& links,
                                        const Mapping& mapping) {
   std::vector<MappedWork> work(instance.num_vertices());
-  for (int32_t replica = 0; replica < instance.num_replicas; ++replica) {
-    for (int32_t stage = 0; stage < instance.num_stages; ++stage) {
-      const std::size_t vertex = instance.VertexOf(stage, replica);
-      work[vertex].compute_ms = instance.ComputeMs(stage, mapping.devices[vertex]);
-    }
-    for (const StageTraffic& traffic : instance.traffic) {
-      const std::size_t from = instance.VertexOf(traffic.from, replica);
-      const std::size_t to = instance.VertexOf(traffic.to, replica);
+  for (std::size_t vertex = 0; vertex < work.size(); ++vertex) {
+    work[vertex].compute_ms = instance.ComputeMs(instance.StageOf(vertex), mapping.devices[vertex]);
+  }
+  for (const StageTraffic& traffic : instance.traffic) {
+    instance.replicas.ForEachMeeting(traffic.from, traffic.to, [&](std::size_t from, std::size_t to) {
       const DeviceId a = mapping.devices[from];
       const DeviceId b = mapping.devices[to];
       const double forward = links.Between(a, b).Of(traffic.forward_bytes, traffic.forward_transfers);
@@ -56,13 +53,13 @@ std::vector<MappedWork> WorkOfReplicas(const MappingInstance& instance, const Li
       work[from].in_ms += backward;
       work[to].in_ms += forward;
       work[to].out_ms += backward;
-    }
+    });
   }
   return work;
 }
 
 double AllReduceMs(const MappingInstance& instance, const LinkTimes& links, const Mapping& mapping, int32_t stage) {
-  if (!instance.HasRings()) return 0;
+  if (instance.replicas.Of(stage) < 2) return 0;
   const std::vector<int32_t>& ring = mapping.rings[Index(stage)];
   LinkTime slowest;
   int32_t last = ring.back();
@@ -73,7 +70,7 @@ double AllReduceMs(const MappingInstance& instance, const LinkTimes& links, cons
     slowest.latency_ms = std::max(slowest.latency_ms, link.latency_ms);
     last = replica;
   }
-  return slowest.Of(instance.allreduce_bytes[Index(stage)], instance.allreduce_hops);
+  return slowest.Of(instance.allreduce_bytes[Index(stage)], instance.AllReduceHops(stage));
 }
 
 MappingValue ValueOf(const MappingInstance& instance, const std::vector<StageTimes>& stages) {
@@ -92,13 +89,13 @@ MappingValue ValueOf(const MappingInstance& instance, const std::vector<StageTim
 
 MappingValue Evaluate(const MappingInstance& instance, const LinkTimes& links, const Mapping& mapping) {
   const std::vector<MappedWork> work = WorkOfReplicas(instance, links, mapping);
-  std::vector<StageTimes> stages(Index(instance.num_stages));
+  std::vector<StageTimes> stages(Index(instance.num_stages()));
   for (std::size_t vertex = 0; vertex < work.size(); ++vertex) {
-    StageTimes& stage = stages[vertex % stages.size()];
+    StageTimes& stage = stages[Index(instance.StageOf(vertex))];
     stage.compute_ms = std::max(stage.compute_ms, work[vertex].compute_ms);
     stage.load_ms = std::max(stage.load_ms, work[vertex].LoadMs(instance.overlap));
   }
-  for (int32_t stage = 0; stage < instance.num_stages; ++stage) {
+  for (int32_t stage = 0; stage < instance.num_stages(); ++stage) {
     stages[Index(stage)].allreduce_ms = AllReduceMs(instance, links, mapping, stage);
   }
   return ValueOf(instance, stages);

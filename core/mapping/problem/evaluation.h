@@ -37,7 +37,7 @@ struct StageTimes {
   double allreduce_ms = 0;
 };
 
-// Of all replicas, at r * S + s. REQUIRES: IsMapping(instance, mapping). Complexity O(replicas x traffic).
+// By vertex. REQUIRES: IsMapping(instance, mapping). Complexity O(replicas that meet).
 std::vector<MappedWork> WorkOfReplicas(const MappingInstance& instance, const LinkTimes& links, const Mapping& mapping);
 
 // The least bandwidth and the greatest latency of the ring's links; 0 without replicas. `rings` and `devices` as in

@@ -17,7 +17,7 @@ struct LinkTime {
   double ms_per_byte = 0;
   double latency_ms = 0;
 
-  double Of(double bytes, int32_t transfers) const { return bytes * ms_per_byte + transfers * latency_ms; }
+  double Of(double bytes, double transfers) const { return bytes * ms_per_byte + transfers * latency_ms; }
 };
 
 // Immutable and thread-safe. Up to kTabledDevices the classes of all pairs are kept in a table; beyond, the network

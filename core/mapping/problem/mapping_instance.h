@@ -13,20 +13,21 @@
 #include "core/base/ids.h"
 #include "core/base/index.h"
 #include "core/cost/terms/transfer.h"
+#include "core/mapping/problem/stage_replicas.h"
 #include "core/model/problem.h"
 
 namespace planwright {
 
-// What a replica of one stage exchanges with the same replica of another for one micro-batch. Each transfer pays the
-// latency of the link once.
+// What a replica of one stage exchanges with each replica of another that it meets for one micro-batch. Each transfer
+// pays the latency of the link once.
 struct StageTraffic {
   int32_t from = 0;
   int32_t to = 0;
   double forward_bytes = 0;
   // From `to` back to `from`.
   double backward_bytes = 0;
-  int32_t forward_transfers = 0;
-  int32_t backward_transfers = 0;
+  double forward_transfers = 0;
+  double backward_transfers = 0;
 };
 
 // What is minimised. Load of a stage: the largest of its replicas. Each load and each all-reduce is weighted first.
@@ -45,9 +46,7 @@ enum class MappingObjective {
 
 // Times are milliseconds and sizes bytes, in doubles: the search compares them, core/cost rounds what is answered.
 struct MappingInstance {
-  int32_t num_stages = 0;
-  // Of every stage. Replica r of a stage talks to replica r of the others.
-  int32_t num_replicas = 1;
+  StageReplicas replicas = {};
   // By device. Devices of a kind are alike but for their links; -1: takes no part. More devices than replicas may be
   // there; the others stay idle.
   std::vector<int32_t> device_kind = {};
@@ -58,8 +57,8 @@ struct MappingInstance {
   std::vector<StageTraffic> traffic = {};
   // By stage: what crosses each edge of its ring, 2 (R - 1) / R times its parameters.
   std::vector<double> allreduce_bytes = {};
-  // How often an all-reduce pays the latency of its ring.
-  int32_t allreduce_hops = 0;
+  // By stage: how often its all-reduce pays the latency of its ring. Empty: never.
+  std::vector<double> allreduce_hops = {};
   // Load of a replica: SERIAL compute + in + out, OVERLAPPED max(compute, in + out), FULL_DUPLEX max(compute, in, out).
   Overlap overlap = Overlap::kSerial;
   MappingObjective objective = MappingObjective::kLoad;
@@ -71,25 +70,40 @@ struct MappingInstance {
   Network network;
 
   std::size_t num_devices() const { return device_kind.size(); }
-  // Replicas of all stages.
-  std::size_t num_vertices() const { return Index(num_stages) * Index(num_replicas); }
-  // Replica r of stage s.
-  std::size_t VertexOf(int32_t stage, int32_t replica) const {
-    return Index(replica) * Index(num_stages) + Index(stage);
-  }
+  int32_t num_stages() const { return replicas.num_stages(); }
+  std::size_t num_vertices() const { return replicas.num_vertices(); }
+  std::size_t VertexOf(int32_t stage, int32_t replica) const { return replicas.VertexOf(stage, replica); }
+  int32_t StageOf(std::size_t vertex) const { return replicas.StageOf(vertex); }
   bool TakesPart(DeviceId device) const { return device_kind[device.index()] >= 0; }
   // REQUIRES: the device takes part.
   double ComputeMs(int32_t stage, DeviceId device) const {
     return compute_ms[Index(stage) * Index(num_kinds) + Index(device_kind[device.index()])];
   }
-  bool HasRings() const { return num_replicas > 1; }
+  double AllReduceHops(int32_t stage) const { return allreduce_hops.empty() ? 0 : allreduce_hops[Index(stage)]; }
+  // Whether some stage has several replicas.
+  bool HasRings() const { return num_vertices() > Index(num_stages()); }
   // What the objective depends on.
   bool CountsRings() const { return HasRings() && objective != MappingObjective::kLoad; }
   bool CountsTraffic() const { return objective != MappingObjective::kAllReduce; }
 };
 
+// What a replica has to do with one that it meets.
+struct ReplicaNeighbour {
+  // Position in MappingInstance::traffic.
+  int32_t traffic = 0;
+  // The pair of replicas among all that meet; the other end has the same number.
+  int32_t edge = 0;
+  // The one that it meets.
+  int32_t vertex = 0;
+  // The replica itself is one of the stage `from`.
+  bool sends_forward = false;
+};
+
+// By vertex, ascending by traffic.
+std::vector<std::vector<ReplicaNeighbour>> NeighboursOf(const MappingInstance& instance);
+
 struct Mapping {
-  // Of replica r of stage s at r * S + s; no device twice.
+  // By vertex; no device twice.
   std::vector<DeviceId> devices = {};
   // By stage: its replicas in the order of the ring, which runs from each to the next and from the last to the first.
   // Empty without replicas.

@@ -30,7 +30,7 @@ MappingPenalties::MappingPenalties(const MappingState& state, double target_ms)
       instance_(state.tables().instance()),
       num_vertices_(instance_.num_vertices()),
       adds_allreduce_(AddsAllReduce(instance_)),
-      limits_(Index(instance_.num_stages)),
+      limits_(Index(instance_.num_stages())),
       penalty_(2 * num_vertices_, 0),
       place_(2 * num_vertices_, -1),
       looked_at_(2 * num_vertices_, 0) {
@@ -75,9 +75,9 @@ double MappingPenalties::SumsOfStages() const {
   double largest = 0;
   double load = 0;
   double ring = 0;
-  for (int32_t stage = 0; stage < instance_.num_stages; ++stage) {
+  for (int32_t stage = 0; stage < instance_.num_stages(); ++stage) {
     if (!is_shared) load = ring = 0;
-    for (int32_t replica = 0; replica < instance_.num_replicas; ++replica) {
+    for (int32_t replica = 0; replica < instance_.replicas.Of(stage); ++replica) {
       const auto vertex = static_cast<int32_t>(instance_.VertexOf(stage, replica));
       load = std::max(load, state_.load(vertex));
       ring = std::max(ring, state_.ring_time(vertex));
@@ -93,8 +93,8 @@ double MappingPenalties::TimeOf(std::size_t item) const {
 }
 
 double MappingPenalties::LimitOf(std::size_t item) const {
-  const Limits& limits = limits_[item % num_vertices_ % limits_.size()];
-  return item < num_vertices_ ? limits.load : limits.ring;
+  return item < num_vertices_ ? limits_[Index(instance_.StageOf(item))].load
+                              : limits_[Index(instance_.StageOf(item - num_vertices_))].ring;
 }
 
 void MappingPenalties::PreviewItem(std::size_t item) {
@@ -126,12 +126,12 @@ void MappingPenalties::ChooseLimits() {
   }
   const bool is_shared = instance_.objective == MappingObjective::kLoadPlusLargestAllReduce;
   std::vector<int32_t> vertices;
-  for (std::size_t stage = 0; stage < limits_.size(); ++stage) {
+  for (int32_t stage = 0; stage < instance_.num_stages(); ++stage) {
     if (!is_shared) vertices.clear();
-    for (int32_t replica = 0; replica < instance_.num_replicas; ++replica) {
-      vertices.push_back(static_cast<int32_t>(instance_.VertexOf(static_cast<int32_t>(stage), replica)));
+    for (int32_t replica = 0; replica < instance_.replicas.Of(stage); ++replica) {
+      vertices.push_back(static_cast<int32_t>(instance_.VertexOf(stage, replica)));
     }
-    if (!is_shared) limits_[stage] = ChooseSplit(vertices);
+    if (!is_shared) limits_[Index(stage)] = ChooseSplit(vertices);
   }
   if (is_shared) std::fill(limits_.begin(), limits_.end(), ChooseSplit(vertices));
 }

@@ -4,13 +4,12 @@ namespace planwright {
 
 MappingState::MappingState(const MappingTables& tables, const Mapping& mapping)
     : tables_(tables),
-      num_stages_(tables.instance().num_stages),
-      num_replicas_(tables.instance().num_replicas),
-      num_edges_(tables.instance().CountsTraffic() ? tables.instance().traffic.size() : 0),
+      replicas_(tables.instance().replicas),
+      counts_traffic_(tables.instance().CountsTraffic()),
       counts_rings_(tables.instance().CountsRings()),
       device_(mapping.devices),
       vertex_on_(tables.instance().num_devices(), kNobody),
-      edges_(num_edges_ * Index(num_replicas_)),
+      edges_(counts_traffic_ ? tables.num_edges() : 0),
       load_(device_.size()),
       place_(device_.size()),
       ring_time_(device_.size(), 0) {
@@ -18,9 +17,10 @@ MappingState::MappingState(const MappingTables& tables, const Mapping& mapping)
     vertex_on_[device_[vertex].index()] = static_cast<int32_t>(vertex);
   }
   for (std::size_t stage = 0; stage < mapping.rings.size(); ++stage) {
+    int32_t place = 0;
     for (const int32_t replica : mapping.rings[stage]) {
-      const std::size_t vertex = tables.instance().VertexOf(static_cast<int32_t>(stage), replica);
-      place_[vertex] = static_cast<int32_t>(ring_.size() % Index(num_replicas_));
+      const std::size_t vertex = replicas_.VertexOf(static_cast<int32_t>(stage), replica);
+      place_[vertex] = place++;
       ring_.push_back(static_cast<int32_t>(vertex));
     }
   }
@@ -32,12 +32,12 @@ MappingState::MappingState(const MappingTables& tables, const Mapping& mapping)
   Accept();
 }
 
-double MappingState::EdgeTime(int32_t vertex, const MappingTables::Neighbour& neighbour) const {
-  const EdgeTimes& times = edges_[EdgeOf(vertex, neighbour.traffic)];
+double MappingState::EdgeTime(const ReplicaNeighbour& neighbour) const {
+  const EdgeTimes& times = edges_[Index(neighbour.edge)];
   return times.forward + times.backward;
 }
 
-double MappingState::EdgeTimeOver(const MappingTables::Neighbour& neighbour, DeviceId here, DeviceId there) const {
+double MappingState::EdgeTimeOver(const ReplicaNeighbour& neighbour, DeviceId here, DeviceId there) const {
   const StageTraffic& traffic = tables_.instance().traffic[Index(neighbour.traffic)];
   const EdgeTimes times = neighbour.sends_forward ? TimesOf(traffic, here, there) : TimesOf(traffic, there, here);
   return times.forward + times.backward;
@@ -45,7 +45,7 @@ double MappingState::EdgeTimeOver(const MappingTables::Neighbour& neighbour, Dev
 
 double MappingState::RingTimeOver(int32_t stage, DeviceId from, DeviceId to) const {
   const MappingInstance& instance = tables_.instance();
-  return tables_.links().Between(from, to).Of(instance.allreduce_bytes[Index(stage)], instance.allreduce_hops);
+  return tables_.links().Between(from, to).Of(instance.allreduce_bytes[Index(stage)], instance.AllReduceHops(stage));
 }
 
 bool MappingState::MayExchange(DeviceId a, DeviceId b) const {
@@ -72,14 +72,13 @@ void MappingState::Exchange(DeviceId a, DeviceId b) {
   for (const int32_t vertex : {on_a, on_b}) {
     if (vertex == kNobody) continue;
     RefreshLoad(vertex);
-    if (num_edges_ == 0) continue;
-    const int32_t first_of_replica = vertex - stage_of(vertex);
-    for (const auto& neighbour : tables_.neighbours(stage_of(vertex))) RefreshLoad(first_of_replica + neighbour.stage);
+    if (!counts_traffic_) continue;
+    for (const ReplicaNeighbour& neighbour : tables_.neighbours(vertex)) RefreshLoad(neighbour.vertex);
   }
 }
 
 void MappingState::ExchangeReplicas(int32_t a, int32_t b) {
-  const std::size_t row = Index(stage_of(a)) * Index(num_replicas_);
+  const std::size_t row = RingOf(a);
   const std::size_t place_of_a = row + Index(place_[Index(a)]);
   const std::size_t place_of_b = row + Index(place_[Index(b)]);
   PlaceOnRing(place_of_a, b);
@@ -88,15 +87,16 @@ void MappingState::ExchangeReplicas(int32_t a, int32_t b) {
 }
 
 void MappingState::ReverseRing(int32_t first_vertex, int32_t last_vertex) {
+  const int32_t size = RingSize(first_vertex);
   int32_t first = place_[Index(first_vertex)];
-  int32_t length = (place_[Index(last_vertex)] - first + num_replicas_) % num_replicas_ + 1;
-  if (2 * length > num_replicas_) {
+  int32_t length = (place_[Index(last_vertex)] - first + size) % size + 1;
+  if (2 * length > size) {
     // The rest of the ring turned around makes the same ring, the other way round.
-    first = (first + length) % num_replicas_;
-    length = num_replicas_ - length;
+    first = (first + length) % size;
+    length = size - length;
   }
-  const std::size_t row = Index(stage_of(first_vertex)) * Index(num_replicas_);
-  const auto position = [&](int32_t steps) { return row + Index((first + steps + num_replicas_) % num_replicas_); };
+  const std::size_t row = RingOf(first_vertex);
+  const auto position = [&](int32_t steps) { return row + Index((first + steps + size) % size); };
   for (int32_t low = 0, high = length - 1; low < high; ++low, --high) {
     const int32_t vertex = ring_[position(low)];
     PlaceOnRing(position(low), ring_[position(high)]);
@@ -124,8 +124,7 @@ void MappingState::Undo() {
     ring_time_[Index(saved_ring_times_.back().vertex)] = saved_ring_times_.back().time;
   }
   for (std::size_t i = saved_ring_.size(); i-- > 0;) {
-    ring_[saved_ring_[i].position] = saved_ring_[i].vertex;
-    place_[Index(saved_ring_[i].vertex)] = static_cast<int32_t>(saved_ring_[i].position % Index(num_replicas_));
+    PutOnRing(saved_ring_[i].position, saved_ring_[i].vertex);
   }
   for (std::size_t i = saved_places_.size(); i-- > 0;) Put(saved_places_[i].vertex, saved_places_[i].device);
   Accept();
@@ -134,15 +133,17 @@ void MappingState::Undo() {
 Mapping MappingState::ToMapping() const {
   Mapping mapping{.devices = device_, .rings = {}};
   for (std::size_t i = 0; i < ring_.size(); ++i) {
-    if (i % Index(num_replicas_) == 0) mapping.rings.emplace_back();
-    mapping.rings.back().push_back(ring_[i] / num_stages_);
+    const auto vertex = Index(ring_[i]);
+    if (place_[vertex] == 0) mapping.rings.emplace_back();
+    mapping.rings.back().push_back(replicas_.ReplicaOf(vertex));
   }
   return mapping;
 }
 
 int32_t MappingState::Step(int32_t vertex, int32_t by) const {
-  const int32_t place = (place_[Index(vertex)] + by + num_replicas_) % num_replicas_;
-  return ring_[Index(stage_of(vertex)) * Index(num_replicas_) + Index(place)];
+  const int32_t size = RingSize(vertex);
+  const int32_t place = (place_[Index(vertex)] + by + size) % size;
+  return ring_[RingOf(vertex) + Index(place)];
 }
 
 MappingState::EdgeTimes MappingState::TimesOf(const StageTraffic& traffic, DeviceId from, DeviceId to) const {
@@ -154,11 +155,10 @@ MappingState::EdgeTimes MappingState::TimesOf(const StageTraffic& traffic, Devic
 }
 
 double MappingState::LoadOf(int32_t vertex) const {
-  const int32_t stage = stage_of(vertex);
-  MappedWork work{.compute_ms = tables_.instance().ComputeMs(stage, device(vertex))};
-  if (num_edges_ == 0) return work.compute_ms;
-  for (const MappingTables::Neighbour& neighbour : tables_.neighbours(stage)) {
-    const EdgeTimes& times = edges_[EdgeOf(vertex, neighbour.traffic)];
+  MappedWork work{.compute_ms = tables_.instance().ComputeMs(stage_of(vertex), device(vertex))};
+  if (!counts_traffic_) return work.compute_ms;
+  for (const ReplicaNeighbour& neighbour : tables_.neighbours(vertex)) {
+    const EdgeTimes& times = edges_[Index(neighbour.edge)];
     work.out_ms += neighbour.sends_forward ? times.forward : times.backward;
     work.in_ms += neighbour.sends_forward ? times.backward : times.forward;
   }
@@ -166,6 +166,7 @@ double MappingState::LoadOf(int32_t vertex) const {
 }
 
 double MappingState::RingTimeOf(int32_t vertex) const {
+  if (RingSize(vertex) < 2) return 0;
   return RingTimeOver(stage_of(vertex), device(vertex), device(next_on_ring(vertex)));
 }
 
@@ -178,12 +179,11 @@ void MappingState::Put(int32_t vertex, DeviceId device) {
 }
 
 void MappingState::RefreshEdges(int32_t vertex) {
-  if (num_edges_ == 0) return;
-  const int32_t first_of_replica = vertex - stage_of(vertex);
-  for (const MappingTables::Neighbour& neighbour : tables_.neighbours(stage_of(vertex))) {
-    const std::size_t edge = EdgeOf(vertex, neighbour.traffic);
+  if (!counts_traffic_) return;
+  for (const ReplicaNeighbour& neighbour : tables_.neighbours(vertex)) {
+    const std::size_t edge = Index(neighbour.edge);
     const DeviceId here = device(vertex);
-    const DeviceId there = device(first_of_replica + neighbour.stage);
+    const DeviceId there = device(neighbour.vertex);
     const StageTraffic& traffic = tables_.instance().traffic[Index(neighbour.traffic)];
     saved_edges_.push_back({.edge = edge, .times = edges_[edge]});
     edges_[edge] = neighbour.sends_forward ? TimesOf(traffic, here, there) : TimesOf(traffic, there, here);
@@ -205,8 +205,12 @@ void MappingState::RefreshRing(int32_t vertex) {
 
 void MappingState::PlaceOnRing(std::size_t position, int32_t vertex) {
   saved_ring_.push_back({.position = position, .vertex = ring_[position]});
+  PutOnRing(position, vertex);
+}
+
+void MappingState::PutOnRing(std::size_t position, int32_t vertex) {
   ring_[position] = vertex;
-  place_[Index(vertex)] = static_cast<int32_t>(position % Index(num_replicas_));
+  place_[Index(vertex)] = static_cast<int32_t>(position - RingOf(vertex));
 }
 
 }  // namespace planwright

@@ -17,7 +17,7 @@
 
 namespace planwright {
 
-// For one thread. The tables outlive it. A vertex is a replica of a stage, as in MappingInstance::VertexOf.
+// For one thread. The tables outlive it. A vertex is a replica of a stage, as in StageReplicas.
 class MappingState {
  public:
   static constexpr int32_t kNobody = -1;
@@ -29,7 +29,7 @@ class MappingState {
   DeviceId device(int32_t vertex) const { return device_[Index(vertex)]; }
   // kNobody: idle.
   int32_t vertex_on(DeviceId device) const { return vertex_on_[device.index()]; }
-  int32_t stage_of(int32_t vertex) const { return vertex % num_stages_; }
+  int32_t stage_of(int32_t vertex) const { return replicas_.StageOf(Index(vertex)); }
   // What the objective counts of the replica apart from its all-reduce: its load; with kAllReduce its compute.
   double load(int32_t vertex) const { return load_[Index(vertex)]; }
   // Time of the all-reduce if all links of the ring were like the one from this replica to the next.
@@ -37,10 +37,10 @@ class MappingState {
   double ring_time(int32_t vertex) const { return ring_time_[Index(vertex)]; }
   int32_t next_on_ring(int32_t vertex) const { return Step(vertex, 1); }
   int32_t previous_on_ring(int32_t vertex) const { return Step(vertex, -1); }
-  // Both directions of the neighbour's traffic with this vertex.
-  double EdgeTime(int32_t vertex, const MappingTables::Neighbour& neighbour) const;
+  // Both directions of the traffic with the neighbour.
+  double EdgeTime(const ReplicaNeighbour& neighbour) const;
   // What they would take from `here`, where the vertex is, to `there`.
-  double EdgeTimeOver(const MappingTables::Neighbour& neighbour, DeviceId here, DeviceId there) const;
+  double EdgeTimeOver(const ReplicaNeighbour& neighbour, DeviceId here, DeviceId there) const;
   // What ring_time would be over this link.
   double RingTimeOver(int32_t stage, DeviceId from, DeviceId to) const;
 
@@ -86,9 +86,10 @@ class MappingState {
     int32_t vertex = 0;
   };
 
-  std::size_t EdgeOf(int32_t vertex, int32_t traffic) const {
-    return Index(vertex / num_stages_) * num_edges_ + Index(traffic);
-  }
+  // Replicas of the stage of the vertex.
+  int32_t RingSize(int32_t vertex) const { return replicas_.Of(stage_of(vertex)); }
+  // Where the ring of its stage begins in ring_.
+  std::size_t RingOf(int32_t vertex) const { return replicas_.BeforeStage(stage_of(vertex)); }
   int32_t Step(int32_t vertex, int32_t by) const;
   EdgeTimes TimesOf(const StageTraffic& traffic, DeviceId from, DeviceId to) const;
   double LoadOf(int32_t vertex) const;
@@ -98,19 +99,18 @@ class MappingState {
   void RefreshLoad(int32_t vertex);
   void RefreshRing(int32_t vertex);
   void PlaceOnRing(std::size_t position, int32_t vertex);
+  void PutOnRing(std::size_t position, int32_t vertex);
 
   const MappingTables& tables_;
-  const int32_t num_stages_;
-  const int32_t num_replicas_;
-  // Traffic edges of a replica that count; 0 with kAllReduce.
-  const std::size_t num_edges_;
+  const StageReplicas& replicas_;
+  const bool counts_traffic_;
   const bool counts_rings_;
   std::vector<DeviceId> device_;
   std::vector<int32_t> vertex_on_;
-  // Of traffic e in replica r at r * num_edges_ + e.
+  // Of pairs of replicas that meet, as ReplicaNeighbour numbers them; empty where traffic does not count.
   std::vector<EdgeTimes> edges_;
   std::vector<double> load_;
-  // Vertex at place p of the ring of stage s at s * R + p, and the place of each vertex there.
+  // The vertices of each ring in its order, stage by stage, and the place of each vertex on its ring.
   std::vector<int32_t> ring_;
   std::vector<int32_t> place_;
   std::vector<double> ring_time_;

@@ -24,14 +24,10 @@ MappingTables::MappingTables(const MappingInstance& instance, const SolveLimits&
     : instance_(instance),
       links_(std::make_shared<const LinkTimes>(instance.network, instance.num_devices())),
       near_(std::make_shared<const NearDevices>(instance, *links_, TypicalBytes(instance), limits, arena)),
-      neighbours_(Index(instance.num_stages)),
+      neighbours_(NeighboursOf(instance)),
       devices_(ParticipatingDevices(instance)) {
-  for (std::size_t i = 0; i < instance.traffic.size(); ++i) {
-    const StageTraffic& traffic = instance.traffic[i];
-    const auto position = static_cast<int32_t>(i);
-    neighbours_[Index(traffic.from)].push_back({.traffic = position, .stage = traffic.to, .sends_forward = true});
-    neighbours_[Index(traffic.to)].push_back({.traffic = position, .stage = traffic.from, .sends_forward = false});
-  }
+  for (const std::vector<ReplicaNeighbour>& of_vertex : neighbours_) num_edges_ += of_vertex.size();
+  num_edges_ /= 2;
 }
 
 MappingTables::MappingTables(const MappingInstance& instance, const MappingTables& other)
@@ -39,6 +35,7 @@ MappingTables::MappingTables(const MappingInstance& instance, const MappingTable
       links_(other.links_),
       near_(other.near_),
       neighbours_(other.neighbours_),
+      num_edges_(other.num_edges_),
       devices_(other.devices_) {}
 
 bool MappingTables::MayRun(int32_t stage, DeviceId device) const {

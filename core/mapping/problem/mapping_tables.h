@@ -19,15 +19,6 @@ namespace planwright {
 // Immutable and thread-safe; the instance outlives it.
 class MappingTables {
  public:
-  // An end of a StageTraffic, seen from one of its stages.
-  struct Neighbour {
-    // Position in instance().traffic.
-    int32_t traffic = 0;
-    int32_t stage = 0;
-    // This stage is `from`.
-    bool sends_forward = false;
-  };
-
   // Where the limits say stop, near() may lack lists.
   MappingTables(const MappingInstance& instance, const SolveLimits& limits, TaskArena& arena);
   // For an instance with another objective; what does not depend on it is shared.
@@ -36,8 +27,9 @@ class MappingTables {
   const MappingInstance& instance() const { return instance_; }
   const LinkTimes& links() const { return *links_; }
   const NearDevices& near() const { return *near_; }
-  // Ascending by traffic.
-  const std::vector<Neighbour>& neighbours(int32_t stage) const { return neighbours_[Index(stage)]; }
+  // Pairs of replicas that meet.
+  std::size_t num_edges() const { return num_edges_; }
+  const std::vector<ReplicaNeighbour>& neighbours(int32_t vertex) const { return neighbours_[Index(vertex)]; }
   // That take part, ascending.
   const std::vector<DeviceId>& devices() const { return devices_; }
   bool MayRun(int32_t stage, DeviceId device) const;
@@ -46,7 +38,8 @@ class MappingTables {
   const MappingInstance& instance_;
   std::shared_ptr<const LinkTimes> links_;
   std::shared_ptr<const NearDevices> near_;
-  std::vector<std::vector<Neighbour>> neighbours_;
+  std::vector<std::vector<ReplicaNeighbour>> neighbours_;
+  std::size_t num_edges_ = 0;
   std::vector<DeviceId> devices_;
 };
 

@@ -20,7 +20,7 @@ class RingOrdering {
 
   // Starts at replica 0; of replicas as near the first.
   std::vector<int32_t> NearestNeighbours() const {
-    std::vector<int32_t> ring(Index(instance_.num_replicas));
+    std::vector<int32_t> ring(Index(instance_.replicas.Of(stage_)));
     for (std::size_t i = 0; i < ring.size(); ++i) ring[i] = static_cast<int32_t>(i);
     for (std::size_t i = 1; i + 1 < ring.size() && !CheckInterruption(limits_).has_value(); ++i) {
       const auto nearest =
@@ -64,7 +64,7 @@ class RingOrdering {
   double Time(int32_t from, int32_t to) const {
     return links_
         .Between(mapping_.devices[instance_.VertexOf(stage_, from)], mapping_.devices[instance_.VertexOf(stage_, to)])
-        .Of(instance_.allreduce_bytes[Index(stage_)], instance_.allreduce_hops);
+        .Of(instance_.allreduce_bytes[Index(stage_)], instance_.AllReduceHops(stage_));
   }
 
   // The place that the first slowest link leaves, and its time.
@@ -104,6 +104,7 @@ Mapping OrderRings(const MappingInstance& instance, const LinkTimes& links, cons
                    Mapping mapping) {
   if (!instance.free_ring_order) return mapping;
   for (std::size_t stage = 0; stage < mapping.rings.size(); ++stage) {
+    if (mapping.rings[stage].size() < 2) continue;
     const auto id = static_cast<int32_t>(stage);
     const RingOrdering ordering(instance, links, limits, mapping, id);
     std::vector<int32_t> ring = ordering.NearestNeighbours();

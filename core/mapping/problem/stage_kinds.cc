@@ -21,8 +21,8 @@ class KindFlow {
 
   // Whether all replicas of all stages could be placed.
   bool Fill() {
-    for (int32_t stage = 0; stage < instance_.num_stages; ++stage) {
-      int32_t left = instance_.num_replicas;
+    for (int32_t stage = 0; stage < instance_.num_stages(); ++stage) {
+      int32_t left = instance_.replicas.Of(stage);
       while (left > 0) {
         is_visited_.assign(room_.size(), false);
         const int32_t sent = Send(stage, left);
@@ -54,7 +54,7 @@ class KindFlow {
 
   // Moves up to `amount` replicas of one stage away from the kind.
   int32_t MakeRoom(std::size_t kind, int32_t amount) {
-    for (int32_t stage = 0; stage < instance_.num_stages; ++stage) {
+    for (int32_t stage = 0; stage < instance_.num_stages(); ++stage) {
       int32_t& here = replicas_[Cell(stage, kind)];
       if (here == 0) continue;
       const int32_t moved = Send(stage, std::min(amount, here));
@@ -101,7 +101,7 @@ std::vector<DeviceId> HandOut(const MappingInstance& instance, const KindAssignm
   std::vector<std::size_t> next(places.size(), 0);
   std::vector<DeviceId> devices(instance.num_vertices());
   for (const std::size_t vertex : vertices) {
-    const std::size_t row = vertex % Index(instance.num_stages) * places.size();
+    const std::size_t row = Index(instance.StageOf(vertex)) * places.size();
     std::size_t best = order.size();
     std::size_t best_kind = 0;
     for (std::size_t kind = 0; kind < places.size(); ++kind) {

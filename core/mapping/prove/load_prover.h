@@ -44,8 +44,6 @@ class LoadProver {
   double open_ms() const { return open_ms_; }
   // By device the stages that it may take within open_ms(), as bits; empty: not known.
   const std::vector<uint64_t>& allowed() const { return allowed_; }
-  // Whether filters have said what they can.
-  bool has_filtered() const { return phase_ == Phase::kCover; }
   int64_t nodes() const { return cover_.nodes(); }
 
  private:

@@ -90,7 +90,7 @@ MappingInstance InstanceOfTile(const ReplicaModel& model, const std::vector<int3
   MappingInstance instance = model.instance();
   std::fill(instance.device_kind.begin(), instance.device_kind.end(), -1);
   for (const int32_t device : tile) instance.device_kind[model.device(device).index()] = model.KindOf(device);
-  instance.num_replicas = static_cast<int32_t>(tile.size()) / model.num_stages();
+  instance.replicas = StageReplicas(model.num_stages(), static_cast<int32_t>(tile.size()) / model.num_stages());
   return instance;
 }
 

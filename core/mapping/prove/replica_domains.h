@@ -52,7 +52,6 @@ class ReplicaDomains {
   // As bits. None for devices that are taken or idle.
   uint64_t StagesOf(int32_t device) const { return stages_of_[Index(device)]; }
   bool IsFree(int32_t device) const { return is_free_[Index(device)] != 0; }
-  int32_t num_free() const { return num_free_; }
   int32_t replicas_left() const { return replicas_left_; }
   // Free devices that no replica needs.
   int32_t num_spare() const { return num_free_ - replicas_left_ * model_.num_stages(); }

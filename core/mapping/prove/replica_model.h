@@ -32,11 +32,11 @@ struct StageLink {
   int32_t reverse = 0;
   double bytes_out = 0;
   double bytes_in = 0;
-  int32_t transfers_out = 0;
-  int32_t transfers_in = 0;
+  double transfers_out = 0;
+  double transfers_in = 0;
 
   double bytes() const { return bytes_out + bytes_in; }
-  int32_t transfers() const { return transfers_out + transfers_in; }
+  double transfers() const { return transfers_out + transfers_in; }
 };
 
 // A device near another one.
@@ -62,8 +62,9 @@ class ReplicaModel {
 
   const MappingInstance& instance() const { return instance_; }
   const LinkTimes& link_times() const { return link_times_; }
-  int32_t num_stages() const { return instance_.num_stages; }
-  int32_t num_replicas() const { return instance_.num_replicas; }
+  int32_t num_stages() const { return instance_.num_stages(); }
+  // Of each stage. REQUIRES: all have equally many.
+  int32_t num_replicas() const { return instance_.replicas.Of(0); }
   int32_t num_devices() const { return static_cast<int32_t>(devices_.size()); }
   DeviceId device(int32_t number) const { return devices_[Index(number)]; }
   // -1: takes no part.

@@ -23,8 +23,8 @@ std::size_t LinksAtDevice(const ReplicaModel& model) { return model.num_replicas
 
 double WeightedRing(const ReplicaModel& model, int32_t stage, double ms_per_byte) {
   const MappingInstance& instance = model.instance();
-  return instance.allreduce_weight *
-         (instance.allreduce_bytes[Index(stage)] * ms_per_byte + instance.allreduce_hops * model.least_latency_ms());
+  return instance.allreduce_weight * (instance.allreduce_bytes[Index(stage)] * ms_per_byte +
+                                      instance.AllReduceHops(stage) * model.least_latency_ms());
 }
 
 }  // namespace

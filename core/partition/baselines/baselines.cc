@@ -7,14 +7,8 @@
 #include <utility>
 
 #include "core/cost/terms/transfer.h"
-#include "core/partition/baselines/data_parallel.h"
-#include "core/partition/baselines/greedy.h"
-#include "core/partition/baselines/local_search.h"
-#include "core/partition/baselines/max_load.h"
-#include "core/partition/baselines/pipedream.h"
 #include "core/partition/baselines/proposals.h"
-#include "core/partition/baselines/scotch_mapping.h"
-#include "core/partition/baselines/single_device.h"
+#include "core/partition/baselines/simple_ways.h"
 #include "core/partition/noncontiguous/certify/certificates.h"
 #include "core/partition/noncontiguous/net_instance.h"
 #include "core/partition/periodic/periodic_search.h"
@@ -29,27 +23,12 @@ struct SimpleWay {
 };
 
 constexpr std::array<SimpleWay, 7> kSimpleWays = {{
-    {Algorithm::kSingleDevice, "single_device",
-     [](const SearchRequest& request, const SolveLimits& /*limits*/, TaskArena& /*arena*/, Proposals& proposals) {
-       ProposeSingleDevice(request, proposals);
-     }},
-    {Algorithm::kDataParallel, "data_parallel",
-     [](const SearchRequest& request, const SolveLimits& /*limits*/, TaskArena& /*arena*/, Proposals& proposals) {
-       ProposeDataParallel(request, proposals);
-     }},
-    {Algorithm::kGreedy, "greedy",
-     [](const SearchRequest& request, const SolveLimits& /*limits*/, TaskArena& /*arena*/, Proposals& proposals) {
-       ProposeGreedy(request, proposals);
-     }},
-    {Algorithm::kLocalSearch, "local_search",
-     [](const SearchRequest& request, const SolveLimits& limits, TaskArena& /*arena*/, Proposals& proposals) {
-       ProposeLocalSearch(request, limits, proposals);
-     }},
+    {Algorithm::kSingleDevice, "single_device", ProposeSingleDevice},
+    {Algorithm::kDataParallel, "data_parallel", ProposeDataParallel},
+    {Algorithm::kGreedy, "greedy", ProposeGreedy},
+    {Algorithm::kLocalSearch, "local_search", ProposeLocalSearch},
     {Algorithm::kPipedream, "pipedream", ProposePipedream},
-    {Algorithm::kScotch, "scotch",
-     [](const SearchRequest& request, const SolveLimits& /*limits*/, TaskArena& /*arena*/, Proposals& proposals) {
-       ProposeScotch(request, proposals);
-     }},
+    {Algorithm::kScotch, "scotch", ProposeScotch},
     {Algorithm::kMaxLoad, "max_load", ProposeMaxLoad},
 }};
 
@@ -91,14 +70,9 @@ absl::StatusOr<SearchOutcome> SolveByBaseline(const SearchRequest& request, cons
 absl::StatusOr<SearchOutcome> MakeBaseline(const SearchRequest& request, const SolveLimits& limits, TaskArena& arena,
                                            const SearchCallbacks& callbacks) {
   if (request.problem.schedule == ScheduleKind::kPeriodic) return SolvePeriodic(request, limits, arena, callbacks);
-  SearchCallbacks quiet;
-  quiet.objective = callbacks.objective;
-  quiet.objection = callbacks.objection;
-  quiet.on_phase = [](std::string_view) {};
-  quiet.on_bound = [](const Bound&) {};
-  quiet.on_incumbent = [](const SearchOutcome&, int64_t, std::string_view) {};
+  const SearchCallbacks silent = callbacks.Silenced();
   const SimpleWay& way = WayOf(request.algorithm);
-  Proposals proposals(way.name, request, quiet);
+  Proposals proposals(way.name, request, silent);
   way.propose(request, limits, arena, proposals);
   return std::move(proposals).Finish();
 }

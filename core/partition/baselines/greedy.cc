@@ -1,5 +1,11 @@
-#include "core/partition/baselines/greedy.h"
-
+// Baseline: fills one device after the other along a topological order (device-placement, section 7).
+//
+// MIN_LATENCY: as in the paper. Blocks are taken in topological order, of the free ones the first in the graph first;
+// each accelerator takes as many as its memory holds, blocks too large for any accelerator and those that are left go
+// to the CPUs. The paper leaves the order open and its program follows a hash table, so values differ where the order
+// matters.
+// MAX_THROUGHPUT: memory alone would put small graphs on one device, so accelerators are filled up to the least load
+// for which all blocks find a place (GreedySplit).
 #include <algorithm>
 #include <optional>
 #include <queue>
@@ -8,6 +14,7 @@
 
 #include "core/base/index.h"
 #include "core/partition/baselines/device_assignment.h"
+#include "core/partition/baselines/simple_ways.h"
 #include "core/partition/contiguous/linearized_dp.h"
 #include "core/partition/search/block_instance.h"
 
@@ -110,7 +117,8 @@ std::vector<DeviceId> DevicesOf(const BlockInstance& instance, const BlockSplit&
 
 }  // namespace
 
-void ProposeGreedy(const SearchRequest& request, Proposals& proposals) {
+void ProposeGreedy(const SearchRequest& request, const SolveLimits& /*limits*/, TaskArena& /*arena*/,
+                   Proposals& proposals) {
   const BlockInstance instance = BuildBlockInstance(request, MergeRule::kNever);
   std::optional<std::vector<DeviceId>> device_of;
   if (request.problem.objective == Objective::kMinLatency) {

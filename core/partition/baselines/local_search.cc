@@ -1,5 +1,10 @@
-#include "core/partition/baselines/local_search.h"
-
+// Baseline: steepest descent from random assignments (device-placement section 6, "Local search", after [MKA07]).
+//
+// Starts with every block on a random accelerator and makes the move of one block that lowers the max load most, until
+// none lowers it; 10 times. As in the paper's program the blocks are those that the contiguous search works on, memory
+// is ignored (a result that does not fit is refused), and CPUs take only what no accelerator can run. Loads pay each
+// net once per device. A move can lower the max load only where it takes a block from the busiest device or gives it
+// one, so the others are not looked at.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -11,6 +16,7 @@
 #include "core/base/index.h"
 #include "core/base/random.h"
 #include "core/partition/baselines/device_assignment.h"
+#include "core/partition/baselines/simple_ways.h"
 #include "core/partition/search/block_instance.h"
 #include "core/partition/search/search_record.h"
 
@@ -220,7 +226,8 @@ bool IsRunnable(const BlockInstance& instance) {
 
 }  // namespace
 
-void ProposeLocalSearch(const SearchRequest& request, const SolveLimits& limits, Proposals& proposals) {
+void ProposeLocalSearch(const SearchRequest& request, const SolveLimits& limits, TaskArena& /*arena*/,
+                        Proposals& proposals) {
   const BlockInstance instance = BuildBlockInstance(request, MergeRule::kNever);
   const int64_t counters = static_cast<int64_t>(instance.nets.size() + instance.operators.size()) *
                            static_cast<int64_t>(request.cluster.devices.size());

@@ -1,11 +1,12 @@
 // Takes the place of scotch_mapping.cc in a build without Scotch.
-#include "core/partition/baselines/scotch_mapping.h"
+#include "core/partition/baselines/simple_ways.h"
 
 namespace planwright {
 
 bool HasScotch() { return false; }
 
-void ProposeScotch(const SearchRequest& /*request*/, Proposals& proposals) {
+void ProposeScotch(const SearchRequest& /*request*/, const SolveLimits& /*limits*/, TaskArena& /*arena*/,
+                   Proposals& proposals) {
   proposals.Refuse("this build has no Scotch");
 }
 

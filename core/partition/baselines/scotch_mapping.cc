@@ -1,5 +1,8 @@
-#include "core/partition/baselines/scotch_mapping.h"
-
+// Baseline: k-way partitioning by Scotch (Pellegrini), as device-placement sections 6 and 7 run it.
+//
+// Scotch balances the times of the parts and minimises the sum of what crosses between them; it knows neither order nor
+// memory nor what a device pays, so its parts are rarely contiguous and may not fit. Vertices are blocks with their
+// time on accelerators, edges the transfer times between two blocks.
 #include <algorithm>
 #include <cstdint>
 #include <map>
@@ -10,12 +13,14 @@
 #include "core/cost/terms/transfer.h"
 #include "core/graph/scotch_graph.h"
 #include "core/partition/baselines/device_assignment.h"
+#include "core/partition/baselines/simple_ways.h"
 #include "core/partition/search/block_instance.h"
 
 namespace planwright {
 namespace {
 
 constexpr std::size_t kMaxBlocks = 50'000;
+
 std::map<std::pair<int32_t, int32_t>, int64_t> TransferTimes(const SearchRequest& request,
                                                              const BlockInstance& instance) {
   std::vector<int32_t> block_of(request.graph.operators.size(), -1);
@@ -74,7 +79,8 @@ std::vector<DeviceId> Parts(const Cluster& cluster, const BlockInstance& instanc
 
 bool HasScotch() { return true; }
 
-void ProposeScotch(const SearchRequest& request, Proposals& proposals) {
+void ProposeScotch(const SearchRequest& request, const SolveLimits& /*limits*/, TaskArena& /*arena*/,
+                   Proposals& proposals) {
   const BlockInstance instance = BuildBlockInstance(request, MergeRule::kNever);
   if (instance.operators.empty()) return;
   if (instance.operators.size() > kMaxBlocks) {

@@ -36,8 +36,6 @@ constexpr int kRandomTargetShare = 10;
 // The largest cluster has 2 + 2^6 groups.
 constexpr int kLogLargestCluster = 6;
 
-std::size_t At(int32_t value) { return static_cast<std::size_t>(value); }
-
 }  // namespace
 
 LatencyAnnealer::LatencyAnnealer(const LatencyInstance& instance, int32_t slots_per_pass, const SolveLimits& limits)
@@ -45,7 +43,7 @@ LatencyAnnealer::LatencyAnnealer(const LatencyInstance& instance, int32_t slots_
   is_chosen_.assign(instance.groups.size(), false);
   for (const std::vector<int32_t>& members : instance.groups) {
     int64_t& bytes = group_bytes_.emplace_back(0);
-    for (const int32_t vertex : members) bytes += instance.memory.linear[At(vertex)];
+    for (const int32_t vertex : members) bytes += instance.memory.linear[Index(vertex)];
   }
 }
 
@@ -156,7 +154,7 @@ bool LatencyAnnealer::Propose() {
 bool LatencyAnnealer::ProposeSingle() {
   const int32_t vertex = RandomVertex();
   ClearChosen();
-  Choose(instance_->group_of[At(vertex)]);
+  Choose(instance_->group_of[Index(vertex)]);
   return MoveChosen(TargetFor(vertex));
 }
 
@@ -169,13 +167,13 @@ bool LatencyAnnealer::ProposeClosure() {
 bool LatencyAnnealer::ProposeCluster() {
   const int32_t vertex = RandomVertex();
   const int32_t largest = 2 + (1 << (1 + Below(kLogLargestCluster)));
-  ChooseCluster(vertex, At(2 + Below(largest - 1)));
+  ChooseCluster(vertex, Index(2 + Below(largest - 1)));
   return MoveChosen(TargetOfChosen());
 }
 
 bool LatencyAnnealer::ProposeExchange() {
-  const int32_t first = instance_->group_of[At(RandomVertex())];
-  const int32_t second = instance_->group_of[At(RandomVertex())];
+  const int32_t first = instance_->group_of[Index(RandomVertex())];
+  const int32_t second = instance_->group_of[Index(RandomVertex())];
   if (first == second) return false;
   const Target of_first = TargetOf(first);
   const Target of_second = TargetOf(second);
@@ -196,7 +194,7 @@ bool LatencyAnnealer::ProposeChain() {
   }
   for (int i = 0; i < kTries; ++i) {
     const int32_t other = RandomVertex();
-    if (is_chosen_[At(instance_->group_of[At(other)])]) continue;
+    if (is_chosen_[Index(instance_->group_of[Index(other)])]) continue;
     if (TargetOfVertex(other).accelerator != target.accelerator) continue;
     ChooseClosure(other, Below(2) == 0);
     return MoveChosen(TargetOfChosen());
@@ -209,7 +207,7 @@ bool LatencyAnnealer::ProposeMerge() {
   if (place == SubgraphSchedule::kCpu) return false;
   ClearChosen();
   for (int32_t vertex = 0; vertex < instance_->num_vertices(); ++vertex) {
-    if (schedule_.place(vertex) == place) Choose(instance_->group_of[At(vertex)]);
+    if (schedule_.place(vertex) == place) Choose(instance_->group_of[Index(vertex)]);
   }
   return MoveChosen(TargetOfChosen());
 }
@@ -227,7 +225,7 @@ bool LatencyAnnealer::ProposeTrade() {
     const int32_t accelerator = schedule_.AcceleratorOf(old_place);
     if (accelerator != first && accelerator != second) continue;
     const int32_t other = accelerator == first ? second : first;
-    if (!instance_->allowed[At(instance_->group_of[At(vertex)])][At(other)]) return false;
+    if (!instance_->allowed[Index(instance_->group_of[Index(vertex)])][Index(other)]) return false;
     MoveVertex(vertex, accelerator == first ? old_place + shift : old_place - shift);
   }
   return true;
@@ -238,29 +236,30 @@ bool LatencyAnnealer::ProposeBundle() {
   const int32_t place = schedule_.place(vertex);
   if (place == SubgraphSchedule::kCpu) return false;
   const int32_t number = Below(schedule_.slots_per_pass());
-  const int32_t target = schedule_.SlotOf(schedule_.AcceleratorOf(place), instance_->pass[At(vertex)], number);
+  const int32_t target = schedule_.SlotOf(schedule_.AcceleratorOf(place), instance_->pass[Index(vertex)], number);
   if (target == place) return false;
-  for (const int32_t member : instance_->bundles[At(instance_->bundle_of[At(vertex)])]) MoveVertex(member, target);
+  for (const int32_t member : instance_->bundles[Index(instance_->bundle_of[Index(vertex)])])
+    MoveVertex(member, target);
   return true;
 }
 
 bool LatencyAnnealer::ProposeSequence() {
   swapped_accelerator_ = Below(instance_->num_accelerators());
   const auto length = static_cast<int32_t>(schedule_.sequence(swapped_accelerator_).size());
-  swapped_position_ = At(Below(length - 1));
+  swapped_position_ = Index(Below(length - 1));
   schedule_.SwapInSequence(swapped_accelerator_, swapped_position_, swapped_position_ + 1);
   return true;
 }
 
 void LatencyAnnealer::ClearChosen() {
-  for (const int32_t group : chosen_) is_chosen_[At(group)] = false;
+  for (const int32_t group : chosen_) is_chosen_[Index(group)] = false;
   chosen_.clear();
 }
 
 // False: it was chosen before.
 bool LatencyAnnealer::Choose(int32_t group) {
-  if (is_chosen_[At(group)]) return false;
-  is_chosen_[At(group)] = true;
+  if (is_chosen_[Index(group)]) return false;
+  is_chosen_[Index(group)] = true;
   chosen_.push_back(group);
   return true;
 }
@@ -270,9 +269,9 @@ void LatencyAnnealer::ChooseClosure(int32_t vertex, bool downwards) {
   frontier_.clear();
   const int32_t place = schedule_.place(vertex);
   const auto choose = [&](int32_t reached) {
-    const int32_t group = instance_->group_of[At(reached)];
+    const int32_t group = instance_->group_of[Index(reached)];
     if (!Choose(group)) return;
-    for (const int32_t member : instance_->groups[At(group)]) {
+    for (const int32_t member : instance_->groups[Index(group)]) {
       if (schedule_.place(member) == place) frontier_.push_back(member);
     }
   };
@@ -294,7 +293,7 @@ void LatencyAnnealer::ChooseCluster(int32_t vertex, std::size_t size) {
   const int32_t place = schedule_.place(vertex);
   const auto choose = [&](int32_t reached) {
     if (schedule_.place(reached) != place || chosen_.size() >= size) return;
-    if (Choose(instance_->group_of[At(reached)])) frontier_.push_back(reached);
+    if (Choose(instance_->group_of[Index(reached)])) frontier_.push_back(reached);
   };
   choose(vertex);
   for (std::size_t next = 0; next < frontier_.size(); ++next) {
@@ -309,7 +308,7 @@ LatencyAnnealer::Target LatencyAnnealer::TargetFor(int32_t vertex) {
   const auto after = instance_->precedence.successors(vertex);
   const auto num_neighbours = static_cast<int32_t>(before.size() + after.size());
   if (num_neighbours == 0 || Below(100) < kRandomTargetShare) return RandomTarget();
-  const std::size_t pick = At(Below(num_neighbours));
+  const std::size_t pick = Index(Below(num_neighbours));
   return TargetOfVertex(pick < before.size() ? before[pick] : after[pick - before.size()]);
 }
 
@@ -318,9 +317,9 @@ LatencyAnnealer::Target LatencyAnnealer::TargetOfChosen() {
   const int32_t home = TargetOf(chosen_.front()).accelerator;
   Target target;
   for (int i = 0; i < kTries / 2; ++i) {
-    const int32_t group = chosen_[At(Below(static_cast<int32_t>(chosen_.size())))];
-    const std::vector<int32_t>& members = instance_->groups[At(group)];
-    target = TargetFor(members[At(Below(static_cast<int32_t>(members.size())))]);
+    const int32_t group = chosen_[Index(Below(static_cast<int32_t>(chosen_.size())))];
+    const std::vector<int32_t>& members = instance_->groups[Index(group)];
+    target = TargetFor(members[Index(Below(static_cast<int32_t>(members.size())))]);
     if (target.accelerator != home) break;
   }
   return target;
@@ -338,14 +337,14 @@ LatencyAnnealer::Target LatencyAnnealer::TargetOfVertex(int32_t vertex) {
   const int32_t place = schedule_.place(vertex);
   target.accelerator = place == SubgraphSchedule::kCpu ? SubgraphSchedule::kCpu : schedule_.AcceleratorOf(place);
   if (place == SubgraphSchedule::kCpu) return target;
-  const Pass pass = instance_->pass[At(vertex)];
+  const Pass pass = instance_->pass[Index(vertex)];
   target.number[static_cast<std::size_t>(pass)] = place - schedule_.SlotOf(target.accelerator, pass, 0);
   return target;
 }
 
 bool LatencyAnnealer::MayMove(int32_t group, const Target& target) const {
-  if (target.accelerator == SubgraphSchedule::kCpu) return instance_->allowed_on_cpu[At(group)];
-  return instance_->allowed[At(group)][At(target.accelerator)];
+  if (target.accelerator == SubgraphSchedule::kCpu) return instance_->allowed_on_cpu[Index(group)];
+  return instance_->allowed[Index(group)][Index(target.accelerator)];
 }
 
 bool LatencyAnnealer::MoveChosen(const Target& target) {
@@ -363,17 +362,17 @@ bool LatencyAnnealer::WillNotFit(const Target& target) const {
     return false;
   int64_t added_bytes = 0;
   for (const int32_t group : chosen_) {
-    const int32_t place = schedule_.place(instance_->groups[At(group)].front());
+    const int32_t place = schedule_.place(instance_->groups[Index(group)].front());
     const bool is_there = place != SubgraphSchedule::kCpu && schedule_.AcceleratorOf(place) == target.accelerator;
-    if (!is_there) added_bytes += group_bytes_[At(group)];
+    if (!is_there) added_bytes += group_bytes_[Index(group)];
   }
   const auto& limit = instance_->pool_of(target.accelerator).memory_bytes;
   return limit.has_value() && schedule_.loads().AcceleratorBytes(target.accelerator) + added_bytes > *limit;
 }
 
 void LatencyAnnealer::MoveGroup(int32_t group, const Target& target) {
-  for (const int32_t vertex : instance_->groups[At(group)]) {
-    const Pass pass = instance_->pass[At(vertex)];
+  for (const int32_t vertex : instance_->groups[Index(group)]) {
+    const Pass pass = instance_->pass[Index(vertex)];
     const bool to_cpu = target.accelerator == SubgraphSchedule::kCpu;
     MoveVertex(vertex, to_cpu
                            ? SubgraphSchedule::kCpu

@@ -6,22 +6,21 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "core/base/index.h"
 #include "core/base/quantity_text.h"
 #include "core/partition/search/missing_device_classes.h"
 
 namespace planwright {
 namespace {
 
-std::size_t At(int32_t value) { return static_cast<std::size_t>(value); }
-
 const std::string& SubjectOf(const OperatorGraph& graph, const LatencyInstance& instance, int32_t group) {
-  const std::size_t first = At(instance.groups[At(group)].front());
+  const std::size_t first = Index(instance.groups[Index(group)].front());
   return graph.operators[instance.operators[first].index()].name;
 }
 
 std::vector<OperatorId> OperatorsOf(const LatencyInstance& instance, int32_t group) {
   std::vector<OperatorId> operators;
-  for (const int32_t vertex : instance.groups[At(group)]) operators.push_back(instance.operators[At(vertex)]);
+  for (const int32_t vertex : instance.groups[Index(group)]) operators.push_back(instance.operators[Index(vertex)]);
   return operators;
 }
 
@@ -50,7 +49,7 @@ Shortage Oversized(const OperatorGraph& graph, const LatencyInstance& instance, 
 std::optional<int64_t> LargestAccelerator(const LatencyInstance& instance, int32_t group) {
   int64_t largest = 0;
   for (std::size_t accelerator = 0; accelerator < instance.accelerators.size(); ++accelerator) {
-    if (!instance.allowed[At(group)][accelerator]) continue;
+    if (!instance.allowed[Index(group)][accelerator]) continue;
     const std::optional<int64_t>& limit = instance.pool_of(static_cast<int32_t>(accelerator)).memory_bytes;
     if (!limit.has_value()) return std::nullopt;
     largest = std::max(largest, *limit);
@@ -68,7 +67,7 @@ std::optional<Shortage> TooLargeAltogether(const OperatorGraph& graph, const Lat
   int64_t needed = 0;
   int32_t largest = 0;
   for (int32_t group = 0; group < instance.num_groups(); ++group) {
-    if (instance.allowed_on_cpu[At(group)]) continue;
+    if (instance.allowed_on_cpu[Index(group)]) continue;
     needed = SaturatingAdd(needed, LeastGroupBytes(instance, group));
     if (LeastGroupBytes(instance, group) > LeastGroupBytes(instance, largest)) largest = group;
   }
@@ -85,9 +84,9 @@ int64_t LeastGroupBytes(const LatencyInstance& instance, int32_t group) {
   const UnitMemory& memory = instance.memory;
   int64_t linear = 0;
   int64_t parameters = 0;
-  for (const int32_t vertex : instance.groups[At(group)]) {
-    linear = SaturatingAdd(linear, memory.linear[At(vertex)]);
-    parameters = SaturatingAdd(parameters, memory.parameters[At(vertex)]);
+  for (const int32_t vertex : instance.groups[Index(group)]) {
+    linear = SaturatingAdd(linear, memory.linear[Index(vertex)]);
+    parameters = SaturatingAdd(parameters, memory.parameters[Index(vertex)]);
   }
   return linear + static_cast<int64_t>(static_cast<double>(parameters) * memory.parameter_factor);
 }
@@ -97,8 +96,8 @@ std::optional<Infeasibility> FindLatencyShortages(const OperatorGraph& graph, co
   Infeasibility infeasibility;
   MissingDeviceClasses missing_device_classes(graph, cluster);
   for (int32_t group = 0; group < instance.num_groups(); ++group) {
-    if (instance.allowed_on_cpu[At(group)]) continue;
-    const std::vector<bool>& allowed = instance.allowed[At(group)];
+    if (instance.allowed_on_cpu[Index(group)]) continue;
+    const std::vector<bool>& allowed = instance.allowed[Index(group)];
     const std::optional<int64_t> largest = LargestAccelerator(instance, group);
     const bool runs_anywhere = std::find(allowed.begin(), allowed.end(), true) != allowed.end();
     if (!runs_anywhere && missing_device_classes.Explain(OperatorsOf(instance, group))) continue;

@@ -2,13 +2,14 @@
 
 #include <algorithm>
 
+#include "core/base/index.h"
 #include "core/cost/terms/memory_form.h"
 
 namespace planwright {
 
 LatencyLoads::LatencyLoads(const LatencyInstance& instance, int32_t slots_per_accelerator)
     : instance_(&instance), slots_per_accelerator_(slots_per_accelerator) {
-  const std::size_t num_slots = instance.accelerators.size() * At(slots_per_accelerator);
+  const std::size_t num_slots = instance.accelerators.size() * Index(slots_per_accelerator);
   size_.assign(num_slots, 0);
   duration_.assign(num_slots, 0);
   memory_.assign(num_slots, {});
@@ -36,53 +37,54 @@ void LatencyLoads::PrepareCpuLimits() {
     cpu_bytes_of_[vertex] =
         memory.linear[vertex] + ParameterStateBytes(memory.parameters[vertex], memory.parameter_factor);
     for (const int32_t tensor : instance_->tensors_of[vertex]) {
-      cpu_bytes_of_[vertex] += instance_->tensors[At(tensor)].buffer_bytes;
+      cpu_bytes_of_[vertex] += instance_->tensors[Index(tensor)].buffer_bytes;
     }
   }
 }
 
 void LatencyLoads::ChangeTransfers(int32_t slot, const LatencyTensor& tensor, int64_t sign) {
-  duration_[At(slot)] += sign * tensor.transfer;
+  duration_[Index(slot)] += sign * tensor.transfer;
   total_duration_ += sign * tensor.transfer;
-  buffer_bytes_[At(slot)] += sign * tensor.buffer_bytes;
+  buffer_bytes_[Index(slot)] += sign * tensor.buffer_bytes;
 }
 
 void LatencyLoads::AddToSlot(int32_t vertex, int32_t slot) {
   const UnitMemory& memory = instance_->memory;
-  const int64_t time = instance_->pool_of(slot / slots_per_accelerator_).time[At(vertex)];
-  ++size_[At(slot)];
-  duration_[At(slot)] += time;
+  const int64_t time = instance_->pool_of(slot / slots_per_accelerator_).time[Index(vertex)];
+  ++size_[Index(slot)];
+  duration_[Index(slot)] += time;
   total_duration_ += time;
-  memory_[At(slot)].Add(memory, At(vertex));
-  workspace_bytes_[At(slot)] = std::max(workspace_bytes_[At(slot)], memory.workspace[At(vertex)]);
-  for (const int32_t position : instance_->tensors_of[At(vertex)]) {
-    const LatencyTensor& tensor = instance_->tensors[At(position)];
-    const int32_t pins = ++pins_[At(position) * size_.size() + At(slot)];
+  memory_[Index(slot)].Add(memory, Index(vertex));
+  workspace_bytes_[Index(slot)] = std::max(workspace_bytes_[Index(slot)], memory.workspace[Index(vertex)]);
+  for (const int32_t position : instance_->tensors_of[Index(vertex)]) {
+    const LatencyTensor& tensor = instance_->tensors[Index(position)];
+    const int32_t pins = ++pins_[Index(position) * size_.size() + Index(slot)];
     if (pins == 1) ChangeTransfers(slot, tensor, 1);
-    if (At(pins) == tensor.pins.size()) ChangeTransfers(slot, tensor, -1);
+    if (Index(pins) == tensor.pins.size()) ChangeTransfers(slot, tensor, -1);
   }
 }
 
 void LatencyLoads::RemoveFromSlot(int32_t vertex, int32_t slot, std::span<const int32_t> places) {
   const UnitMemory& memory = instance_->memory;
-  const int64_t time = instance_->pool_of(slot / slots_per_accelerator_).time[At(vertex)];
-  --size_[At(slot)];
-  duration_[At(slot)] -= time;
+  const int64_t time = instance_->pool_of(slot / slots_per_accelerator_).time[Index(vertex)];
+  --size_[Index(slot)];
+  duration_[Index(slot)] -= time;
   total_duration_ -= time;
-  memory_[At(slot)].Remove(memory, At(vertex));
-  for (const int32_t position : instance_->tensors_of[At(vertex)]) {
-    const LatencyTensor& tensor = instance_->tensors[At(position)];
-    const int32_t pins = pins_[At(position) * size_.size() + At(slot)]--;
-    if (At(pins) == tensor.pins.size()) ChangeTransfers(slot, tensor, 1);
+  memory_[Index(slot)].Remove(memory, Index(vertex));
+  for (const int32_t position : instance_->tensors_of[Index(vertex)]) {
+    const LatencyTensor& tensor = instance_->tensors[Index(position)];
+    const int32_t pins = pins_[Index(position) * size_.size() + Index(slot)]--;
+    if (Index(pins) == tensor.pins.size()) ChangeTransfers(slot, tensor, 1);
     if (pins == 1) ChangeTransfers(slot, tensor, -1);
   }
-  if (is_empty(slot)) workspace_bytes_[At(slot)] = 0;
-  if (places.empty() || memory.workspace[At(vertex)] == 0 || memory.workspace[At(vertex)] < workspace_bytes_[At(slot)])
+  if (is_empty(slot)) workspace_bytes_[Index(slot)] = 0;
+  if (places.empty() || memory.workspace[Index(vertex)] == 0 ||
+      memory.workspace[Index(vertex)] < workspace_bytes_[Index(slot)])
     return;
-  workspace_bytes_[At(slot)] = 0;
+  workspace_bytes_[Index(slot)] = 0;
   for (std::size_t other = 0; other < places.size(); ++other) {
     if (places[other] != slot) continue;
-    workspace_bytes_[At(slot)] = std::max(workspace_bytes_[At(slot)], memory.workspace[other]);
+    workspace_bytes_[Index(slot)] = std::max(workspace_bytes_[Index(slot)], memory.workspace[other]);
   }
 }
 
@@ -90,17 +92,17 @@ void LatencyLoads::AddToCpu(int32_t vertex) { ChangeCpuBytes(vertex, 1); }
 void LatencyLoads::RemoveFromCpu(int32_t vertex) { ChangeCpuBytes(vertex, -1); }
 
 void LatencyLoads::ChangeCpuBytes(int32_t vertex, int64_t sign) {
-  if (limit_of_[At(vertex)] == kUnlimited) return;
-  const std::size_t limit = At(limit_of_[At(vertex)]);
+  if (limit_of_[Index(vertex)] == kUnlimited) return;
+  const std::size_t limit = Index(limit_of_[Index(vertex)]);
   const int64_t free_before = instance_->cpu_limits[limit].memory_bytes - cpu_bytes_[limit];
-  cpu_bytes_[limit] += sign * cpu_bytes_of_[At(vertex)];
+  cpu_bytes_[limit] += sign * cpu_bytes_of_[Index(vertex)];
   const int64_t free_after = instance_->cpu_limits[limit].memory_bytes - cpu_bytes_[limit];
   missing_cpu_bytes_ += std::max<int64_t>(0, -free_after) - std::max<int64_t>(0, -free_before);
 }
 
 int64_t LatencyLoads::SlotBytes(int32_t slot) const {
   if (is_empty(slot)) return 0;
-  return memory_[At(slot)].Total(instance_->memory, buffer_bytes_[At(slot)], workspace_bytes_[At(slot)]);
+  return memory_[Index(slot)].Total(instance_->memory, buffer_bytes_[Index(slot)], workspace_bytes_[Index(slot)]);
 }
 
 int64_t LatencyLoads::AcceleratorBytes(int32_t accelerator) const {

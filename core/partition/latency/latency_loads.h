@@ -10,6 +10,7 @@
 #include <span>
 #include <vector>
 
+#include "core/base/index.h"
 #include "core/partition/latency/latency_instance.h"
 
 namespace planwright {
@@ -28,8 +29,8 @@ class LatencyLoads {
   void AddToCpu(int32_t vertex);
   void RemoveFromCpu(int32_t vertex);
 
-  bool is_empty(int32_t slot) const { return size_[At(slot)] == 0; }
-  int64_t duration(int32_t slot) const { return duration_[At(slot)]; }
+  bool is_empty(int32_t slot) const { return size_[Index(slot)] == 0; }
+  int64_t duration(int32_t slot) const { return duration_[Index(slot)]; }
   // Sum of the durations of all slots.
   int64_t total_duration() const { return total_duration_; }
 
@@ -44,8 +45,6 @@ class LatencyLoads {
   int64_t MissingBytes() const;
 
  private:
-  static std::size_t At(int32_t value) { return static_cast<std::size_t>(value); }
-
   void ChangeTransfers(int32_t slot, const LatencyTensor& tensor, int64_t sign);
   int64_t SlotBytes(int32_t slot) const;
   void PrepareCpuLimits();

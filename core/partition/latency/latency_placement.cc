@@ -6,18 +6,17 @@
 #include <unordered_map>
 #include <vector>
 
+#include "core/base/index.h"
 #include "core/partition/latency/latency_starts.h"
 #include "core/partition/latency/subgraph_schedule.h"
 
 namespace planwright {
 namespace {
 
-std::size_t At(int32_t value) { return static_cast<std::size_t>(value); }
-
 // Every group is where it may be, all of it on one accelerator or on the CPUs.
 bool IsAllowed(const LatencyInstance& instance, const SubgraphSchedule& slots, const LatencyAssignment& assignment) {
   const auto accelerator_of = [&](int32_t vertex) {
-    const int32_t place = assignment.places[At(vertex)];
+    const int32_t place = assignment.places[Index(vertex)];
     return place == SubgraphSchedule::kCpu ? SubgraphSchedule::kCpu : slots.AcceleratorOf(place);
   };
   for (std::size_t group = 0; group < instance.groups.size(); ++group) {
@@ -26,11 +25,11 @@ bool IsAllowed(const LatencyInstance& instance, const SubgraphSchedule& slots, c
     const auto is_there = [&](int32_t vertex) { return accelerator_of(vertex) == accelerator; };
     if (!std::all_of(members.begin(), members.end(), is_there)) return false;
     const bool on_cpu = accelerator == SubgraphSchedule::kCpu;
-    if (on_cpu ? !instance.allowed_on_cpu[group] : !instance.allowed[group][At(accelerator)]) return false;
+    if (on_cpu ? !instance.allowed_on_cpu[group] : !instance.allowed[group][Index(accelerator)]) return false;
   }
   for (const std::vector<int32_t>& members : instance.bundles) {
-    const int32_t place = assignment.places[At(members.front())];
-    const auto is_there = [&](int32_t vertex) { return assignment.places[At(vertex)] == place; };
+    const int32_t place = assignment.places[Index(members.front())];
+    const auto is_there = [&](int32_t vertex) { return assignment.places[Index(vertex)] == place; };
     if (!std::all_of(members.begin(), members.end(), is_there)) return false;
   }
   return true;
@@ -46,16 +45,16 @@ class SlotGiver {
 
   // nullopt: the accelerator has no more slots for this pass.
   std::optional<int32_t> Next(int32_t accelerator, Pass pass) {
-    int32_t& used = used_[At(accelerator)][static_cast<std::size_t>(pass)];
+    int32_t& used = used_[Index(accelerator)][static_cast<std::size_t>(pass)];
     if (used == slots_.slots_per_pass()) return std::nullopt;
     const int32_t slot = slots_.SlotOf(accelerator, pass, used++);
-    sequences_[At(accelerator)].push_back(slot);
+    sequences_[Index(accelerator)].push_back(slot);
     return slot;
   }
 
   // The slots in the order given out, then those that were not.
   std::vector<int32_t> Sequence(int32_t accelerator) const {
-    std::vector<int32_t> sequence = sequences_[At(accelerator)];
+    std::vector<int32_t> sequence = sequences_[Index(accelerator)];
     for (const int32_t slot : slots_.sequence(accelerator)) {
       if (std::find(sequence.begin(), sequence.end(), slot) == sequence.end()) sequence.push_back(slot);
     }
@@ -75,20 +74,20 @@ Placement ToPlacement(const LatencyInstance& instance, int32_t slots_per_pass, c
   schedule.Load(assignment.places, assignment.sequences);
   schedule.Latency();
   Placement placement;
-  std::vector<std::size_t> stage_of(At(schedule.num_slots()), 0);
+  std::vector<std::size_t> stage_of(Index(schedule.num_slots()), 0);
   for (const int32_t slot : schedule.SlotsByStart()) {
-    stage_of[At(slot)] = placement.stages.size();
+    stage_of[Index(slot)] = placement.stages.size();
     const int32_t accelerator = schedule.AcceleratorOf(slot);
-    placement.stages.push_back({.operators = {}, .devices = {instance.accelerators[At(accelerator)].device}});
+    placement.stages.push_back({.operators = {}, .devices = {instance.accelerators[Index(accelerator)].device}});
   }
   std::map<DeviceId, std::vector<OperatorId>> on_cpu;
   for (int32_t vertex = 0; vertex < instance.num_vertices(); ++vertex) {
-    const OperatorId op = instance.operators[At(vertex)];
+    const OperatorId op = instance.operators[Index(vertex)];
     const int32_t place = schedule.place(vertex);
     if (place == SubgraphSchedule::kCpu) {
-      on_cpu[instance.cpu_of[At(vertex)]].push_back(op);
+      on_cpu[instance.cpu_of[Index(vertex)]].push_back(op);
     } else {
-      placement.stages[stage_of[At(place)]].operators.push_back(op);
+      placement.stages[stage_of[Index(place)]].operators.push_back(op);
     }
   }
   for (auto& [device, operators] : on_cpu) placement.stages.push_back({std::move(operators), {device}});
@@ -102,7 +101,7 @@ std::optional<LatencyAssignment> FromPlacement(const LatencyInstance& instance, 
   LatencyAssignment assignment = CpuAssignment(instance, slots_per_pass);
   std::unordered_map<std::size_t, int32_t> vertex_of;
   for (int32_t vertex = 0; vertex < instance.num_vertices(); ++vertex) {
-    vertex_of.emplace(instance.operators[At(vertex)].index(), vertex);
+    vertex_of.emplace(instance.operators[Index(vertex)].index(), vertex);
   }
   for (const Placement::Stage& stage : placement.stages) {
     const auto is_here = [&](const LatencyAccelerator& candidate) { return candidate.device == stage.devices.front(); };
@@ -113,15 +112,15 @@ std::optional<LatencyAssignment> FromPlacement(const LatencyInstance& instance, 
       std::optional<int32_t> slot;
       for (const OperatorId op : stage.operators) {
         const auto vertex = vertex_of.find(op.index());
-        if (vertex == vertex_of.end() || instance.pass[At(vertex->second)] != pass) continue;
+        if (vertex == vertex_of.end() || instance.pass[Index(vertex->second)] != pass) continue;
         if (!slot.has_value()) slot = giver.Next(accelerator, pass);
         if (!slot.has_value()) return std::nullopt;
-        assignment.places[At(vertex->second)] = *slot;
+        assignment.places[Index(vertex->second)] = *slot;
       }
     }
   }
   for (int32_t accelerator = 0; accelerator < instance.num_accelerators(); ++accelerator) {
-    assignment.sequences[At(accelerator)] = giver.Sequence(accelerator);
+    assignment.sequences[Index(accelerator)] = giver.Sequence(accelerator);
   }
   if (!IsAllowed(instance, slots, assignment)) return std::nullopt;
   return assignment;

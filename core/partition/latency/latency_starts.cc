@@ -7,6 +7,7 @@
 #include <optional>
 #include <utility>
 
+#include "core/base/index.h"
 #include "core/graph/digraph.h"
 #include "core/graph/strongly_connected.h"
 #include "core/graph/topological_order.h"
@@ -16,14 +17,12 @@
 namespace planwright {
 namespace {
 
-std::size_t At(int32_t value) { return static_cast<std::size_t>(value); }
-
 // Where the groups of a block that no open accelerator takes are least wrong.
 void PlaceAnyhow(const LatencyInstance& instance, int32_t slots_per_pass, const LatencyBlock& block,
                  LatencyAssignment& assignment) {
   for (const int32_t group : block) {
-    if (instance.allowed_on_cpu[At(group)]) continue;
-    const std::vector<bool>& allowed = instance.allowed[At(group)];
+    if (instance.allowed_on_cpu[Index(group)]) continue;
+    const std::vector<bool>& allowed = instance.allowed[Index(group)];
     const auto last = std::find(allowed.rbegin(), allowed.rend(), true);
     const auto accelerator = static_cast<int32_t>(allowed.rend() - last) - 1;
     Place(instance, slots_per_pass, {group}, accelerator, assignment);
@@ -86,7 +85,7 @@ class SerialProgram {
   };
 
   std::size_t Position(int32_t accelerator, std::size_t position) const {
-    return At(accelerator) * (blocks_.size() + 1) + position;
+    return Index(accelerator) * (blocks_.size() + 1) + position;
   }
   State& StateAt(int32_t accelerator, std::size_t position) { return best_[Position(accelerator, position)]; }
 
@@ -129,7 +128,7 @@ LatencyAssignment CpuAssignment(const LatencyInstance& instance, int32_t slots_p
   assignment.places.assign(instance.operators.size(), SubgraphSchedule::kCpu);
   int32_t next_slot = 0;
   for (int32_t accelerator = 0; accelerator < instance.num_accelerators(); ++accelerator) {
-    std::vector<int32_t>& sequence = assignment.sequences.emplace_back(At(instance.num_passes * slots_per_pass));
+    std::vector<int32_t>& sequence = assignment.sequences.emplace_back(Index(instance.num_passes * slots_per_pass));
     std::iota(sequence.begin(), sequence.end(), next_slot);
     next_slot += static_cast<int32_t>(sequence.size());
   }
@@ -174,20 +173,20 @@ std::vector<LatencyBlock> LatencyBlocks(const LatencyInstance& instance) {
       StronglyConnectedComponents(Digraph(instance.num_groups(), MirroredEdges(instance, instance.group_of)));
   std::vector<LatencyBlock> members;
   for (int32_t group = 0; group < instance.num_groups(); ++group) {
-    const std::size_t block = At(block_of_group[At(group)]);
+    const std::size_t block = Index(block_of_group[Index(group)]);
     if (block == members.size()) members.emplace_back();
     members[block].push_back(group);
   }
   std::vector<int32_t> block_of(instance.operators.size());
   for (std::size_t vertex = 0; vertex < block_of.size(); ++vertex) {
-    block_of[vertex] = block_of_group[At(instance.group_of[vertex])];
+    block_of[vertex] = block_of_group[Index(instance.group_of[vertex])];
   }
   std::vector<int64_t> priority(members.size());
   for (std::size_t block = 0; block < priority.size(); ++block) priority[block] = -static_cast<int64_t>(block);
   const Digraph order(static_cast<int32_t>(members.size()), MirroredEdges(instance, block_of));
   std::vector<LatencyBlock> blocks;
   for (const int32_t block : DepthFirstTopologicalOrder(order, priority)) {
-    blocks.push_back(std::move(members[At(block)]));
+    blocks.push_back(std::move(members[Index(block)]));
   }
   return blocks;
 }
@@ -198,7 +197,7 @@ std::vector<LatencyBlock> Reordered(const LatencyInstance& instance, const std::
   for (int64_t& value : priority) value = static_cast<int64_t>(random.Next() >> 1U);
   const Digraph order(static_cast<int32_t>(blocks.size()), MirroredEdges(instance, BlockPositions(instance, blocks)));
   std::vector<LatencyBlock> reordered;
-  for (const int32_t block : DepthFirstTopologicalOrder(order, priority)) reordered.push_back(blocks[At(block)]);
+  for (const int32_t block : DepthFirstTopologicalOrder(order, priority)) reordered.push_back(blocks[Index(block)]);
   return reordered;
 }
 

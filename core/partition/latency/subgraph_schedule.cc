@@ -29,15 +29,15 @@ SubgraphSchedule::SubgraphSchedule(const LatencyInstance& instance, int32_t slot
     : instance_(&instance),
       slots_per_pass_(slots_per_pass),
       num_slots_(instance.num_accelerators() * instance.num_passes * slots_per_pass),
-      words_per_slot_((At(num_slots_) + kWordBits - 1) / kWordBits),
+      words_per_slot_((Index(num_slots_) + kWordBits - 1) / kWordBits),
       loads_(instance, instance.num_passes * slots_per_pass) {
   const std::size_t num_vertices = instance.operators.size();
-  const std::size_t num_slots = At(num_slots_);
+  const std::size_t num_slots = Index(num_slots_);
   place_.assign(num_vertices, kCpu);
   sequence_.resize(instance.accelerators.size());
   int32_t next_slot = 0;
   for (std::vector<int32_t>& slots : sequence_) {
-    slots.resize(At(instance.num_passes * slots_per_pass));
+    slots.resize(Index(instance.num_passes * slots_per_pass));
     std::iota(slots.begin(), slots.end(), next_slot);
     next_slot += static_cast<int32_t>(slots.size());
   }
@@ -72,38 +72,38 @@ void SubgraphSchedule::NumberEdges() {
   for (const auto& [from, to] : instance_->precedence.edges()) {
     edge_from_.push_back(from);
     edge_to_.push_back(to);
-    ++first_out_[At(from) + 1];
-    ++first_in_[At(to) + 1];
+    ++first_out_[Index(from) + 1];
+    ++first_in_[Index(to) + 1];
   }
   std::partial_sum(first_out_.begin(), first_out_.end(), first_out_.begin());
   std::partial_sum(first_in_.begin(), first_in_.end(), first_in_.begin());
   in_edges_.resize(edge_to_.size());
   std::vector<int32_t> next = first_in_;
   for (std::size_t edge = 0; edge < edge_to_.size(); ++edge) {
-    in_edges_[At(next[At(edge_to_[edge])]++)] = static_cast<int32_t>(edge);
+    in_edges_[Index(next[Index(edge_to_[edge])]++)] = static_cast<int32_t>(edge);
   }
 }
 
 void SubgraphSchedule::Move(int32_t vertex, int32_t place) {
-  if (place_[At(vertex)] == place) return;
-  const auto first_out = first_out_[At(vertex)];
-  const auto end_out = first_out_[At(vertex) + 1];
-  const auto first_in = first_in_[At(vertex)];
-  const auto end_in = first_in_[At(vertex) + 1];
+  if (place_[Index(vertex)] == place) return;
+  const auto first_out = first_out_[Index(vertex)];
+  const auto end_out = first_out_[Index(vertex) + 1];
+  const auto first_in = first_in_[Index(vertex)];
+  const auto end_in = first_in_[Index(vertex) + 1];
   for (int32_t edge = first_out; edge < end_out; ++edge) Disconnect(edge);
-  for (int32_t i = first_in; i < end_in; ++i) Disconnect(in_edges_[At(i)]);
+  for (int32_t i = first_in; i < end_in; ++i) Disconnect(in_edges_[Index(i)]);
   SetPlace(vertex, place);
   for (int32_t edge = first_out; edge < end_out; ++edge) Connect(edge);
-  for (int32_t i = first_in; i < end_in; ++i) Connect(in_edges_[At(i)]);
+  for (int32_t i = first_in; i < end_in; ++i) Connect(in_edges_[Index(i)]);
 }
 
 void SubgraphSchedule::Load(const std::vector<int32_t>& places, const std::vector<std::vector<int32_t>>& sequences) {
-  for (int32_t vertex = 0; vertex < instance_->num_vertices(); ++vertex) Move(vertex, places[At(vertex)]);
+  for (int32_t vertex = 0; vertex < instance_->num_vertices(); ++vertex) Move(vertex, places[Index(vertex)]);
   sequence_ = sequences;
 }
 
 void SubgraphSchedule::SetPlace(int32_t vertex, int32_t place) {
-  const int32_t old_place = std::exchange(place_[At(vertex)], place);
+  const int32_t old_place = std::exchange(place_[Index(vertex)], place);
   if (old_place == kCpu) {
     SetOnCpu(vertex, false);
   } else {
@@ -122,7 +122,7 @@ void SubgraphSchedule::SetUsed(int32_t slot, bool used) {
   if (used) {
     Append(used_slots_, used_position_, slot);
   } else {
-    RemoveAt(used_slots_, used_position_, used_position_[At(slot)]);
+    RemoveAt(used_slots_, used_position_, used_position_[Index(slot)]);
   }
 }
 
@@ -132,40 +132,40 @@ void SubgraphSchedule::SetOnCpu(int32_t vertex, bool on_cpu) {
     Append(on_cpu_, cpu_position_, vertex);
   } else {
     loads_.RemoveFromCpu(vertex);
-    RemoveAt(on_cpu_, cpu_position_, cpu_position_[At(vertex)]);
+    RemoveAt(on_cpu_, cpu_position_, cpu_position_[Index(vertex)]);
   }
 }
 
 void SubgraphSchedule::Connect(int32_t edge) {
-  const int32_t from = place_[At(edge_from_[At(edge)])];
-  const int32_t to = place_[At(edge_to_[At(edge)])];
+  const int32_t from = place_[Index(edge_from_[Index(edge)])];
+  const int32_t to = place_[Index(edge_to_[Index(edge)])];
   if (from == to) return;
   if (to == kCpu) {
-    Append(edges_to_cpu_[At(from)], edge_position_, edge);
+    Append(edges_to_cpu_[Index(from)], edge_position_, edge);
   } else if (from == kCpu) {
-    ++num_edges_from_cpu_[At(to)];
+    ++num_edges_from_cpu_[Index(to)];
   } else if (links_[Link(from, to)]++ == 0) {
-    successors_[At(from) * words_per_slot_ + At(to) / kWordBits] |= uint64_t{1} << (At(to) % kWordBits);
-    ++num_predecessors_[At(to)];
+    successors_[Index(from) * words_per_slot_ + Index(to) / kWordBits] |= uint64_t{1} << (Index(to) % kWordBits);
+    ++num_predecessors_[Index(to)];
   }
 }
 
 void SubgraphSchedule::Disconnect(int32_t edge) {
-  const int32_t from = place_[At(edge_from_[At(edge)])];
-  const int32_t to = place_[At(edge_to_[At(edge)])];
+  const int32_t from = place_[Index(edge_from_[Index(edge)])];
+  const int32_t to = place_[Index(edge_to_[Index(edge)])];
   if (from == to) return;
   if (to == kCpu) {
-    RemoveAt(edges_to_cpu_[At(from)], edge_position_, edge_position_[At(edge)]);
+    RemoveAt(edges_to_cpu_[Index(from)], edge_position_, edge_position_[Index(edge)]);
   } else if (from == kCpu) {
-    --num_edges_from_cpu_[At(to)];
+    --num_edges_from_cpu_[Index(to)];
   } else if (--links_[Link(from, to)] == 0) {
-    successors_[At(from) * words_per_slot_ + At(to) / kWordBits] &= ~(uint64_t{1} << (At(to) % kWordBits));
-    --num_predecessors_[At(to)];
+    successors_[Index(from) * words_per_slot_ + Index(to) / kWordBits] &= ~(uint64_t{1} << (Index(to) % kWordBits));
+    --num_predecessors_[Index(to)];
   }
 }
 
 void SubgraphSchedule::SwapInSequence(int32_t accelerator, std::size_t first, std::size_t second) {
-  std::swap(sequence_[At(accelerator)][first], sequence_[At(accelerator)][second]);
+  std::swap(sequence_[Index(accelerator)][first], sequence_[Index(accelerator)][second]);
 }
 
 int64_t SubgraphSchedule::Latency() {
@@ -190,9 +190,9 @@ void SubgraphSchedule::CountWaits() {
   startable_.clear();
   started_.clear();
   for (const int32_t slot : used_slots_) {
-    ready_[At(slot)] = 0;
-    waits_[At(slot)] = num_predecessors_[At(slot)] + num_edges_from_cpu_[At(slot)];
-    next_of_accelerator_[At(slot)] = kCpu;
+    ready_[Index(slot)] = 0;
+    waits_[Index(slot)] = num_predecessors_[Index(slot)] + num_edges_from_cpu_[Index(slot)];
+    next_of_accelerator_[Index(slot)] = kCpu;
   }
   if (instance_->num_passes * slots_per_pass_ > 1) {
     for (const std::vector<int32_t>& sequence : sequence_) {
@@ -200,57 +200,57 @@ void SubgraphSchedule::CountWaits() {
       for (const int32_t slot : sequence) {
         if (loads_.is_empty(slot)) continue;
         if (previous != kCpu) {
-          next_of_accelerator_[At(previous)] = slot;
-          ++waits_[At(slot)];
+          next_of_accelerator_[Index(previous)] = slot;
+          ++waits_[Index(slot)];
         }
         previous = slot;
       }
     }
   }
   for (const int32_t slot : used_slots_) {
-    if (waits_[At(slot)] == 0) startable_.push_back(slot);
+    if (waits_[Index(slot)] == 0) startable_.push_back(slot);
   }
   for (const int32_t vertex : on_cpu_) {
-    cpu_ready_[At(vertex)] = 0;
-    cpu_waits_[At(vertex)] = first_in_[At(vertex) + 1] - first_in_[At(vertex)];
-    if (cpu_waits_[At(vertex)] == 0) startable_.push_back(num_slots_ + vertex);
+    cpu_ready_[Index(vertex)] = 0;
+    cpu_waits_[Index(vertex)] = first_in_[Index(vertex) + 1] - first_in_[Index(vertex)];
+    if (cpu_waits_[Index(vertex)] == 0) startable_.push_back(num_slots_ + vertex);
   }
 }
 
 void SubgraphSchedule::StartSlot(int32_t slot) {
   started_.push_back(slot);
-  const int64_t end = ready_[At(slot)] + loads_.duration(slot);
+  const int64_t end = ready_[Index(slot)] + loads_.duration(slot);
   latency_ = std::max(latency_, end);
   for (std::size_t word = 0; word < words_per_slot_; ++word) {
-    for (uint64_t bits = successors_[At(slot) * words_per_slot_ + word]; bits != 0; bits &= bits - 1) {
+    for (uint64_t bits = successors_[Index(slot) * words_per_slot_ + word]; bits != 0; bits &= bits - 1) {
       ReleaseSlot(static_cast<int32_t>(word * kWordBits) + std::countr_zero(bits), end);
     }
   }
-  for (const int32_t edge : edges_to_cpu_[At(slot)]) ReleaseOnCpu(edge_to_[At(edge)], end);
-  if (next_of_accelerator_[At(slot)] != kCpu) ReleaseSlot(next_of_accelerator_[At(slot)], end);
+  for (const int32_t edge : edges_to_cpu_[Index(slot)]) ReleaseOnCpu(edge_to_[Index(edge)], end);
+  if (next_of_accelerator_[Index(slot)] != kCpu) ReleaseSlot(next_of_accelerator_[Index(slot)], end);
 }
 
 void SubgraphSchedule::StartOnCpu(int32_t vertex) {
-  const int64_t end = cpu_ready_[At(vertex)] + instance_->cpu_time[At(vertex)];
+  const int64_t end = cpu_ready_[Index(vertex)] + instance_->cpu_time[Index(vertex)];
   latency_ = std::max(latency_, end);
-  for (int32_t edge = first_out_[At(vertex)]; edge < first_out_[At(vertex) + 1]; ++edge) {
-    const int32_t consumer = edge_to_[At(edge)];
-    if (place_[At(consumer)] == kCpu) {
+  for (int32_t edge = first_out_[Index(vertex)]; edge < first_out_[Index(vertex) + 1]; ++edge) {
+    const int32_t consumer = edge_to_[Index(edge)];
+    if (place_[Index(consumer)] == kCpu) {
       ReleaseOnCpu(consumer, end);
     } else {
-      ReleaseSlot(place_[At(consumer)], end);
+      ReleaseSlot(place_[Index(consumer)], end);
     }
   }
 }
 
 void SubgraphSchedule::ReleaseSlot(int32_t slot, int64_t time) {
-  ready_[At(slot)] = std::max(ready_[At(slot)], time);
-  if (--waits_[At(slot)] == 0) startable_.push_back(slot);
+  ready_[Index(slot)] = std::max(ready_[Index(slot)], time);
+  if (--waits_[Index(slot)] == 0) startable_.push_back(slot);
 }
 
 void SubgraphSchedule::ReleaseOnCpu(int32_t vertex, int64_t time) {
-  cpu_ready_[At(vertex)] = std::max(cpu_ready_[At(vertex)], time);
-  if (--cpu_waits_[At(vertex)] == 0) startable_.push_back(num_slots_ + vertex);
+  cpu_ready_[Index(vertex)] = std::max(cpu_ready_[Index(vertex)], time);
+  if (--cpu_waits_[Index(vertex)] == 0) startable_.push_back(num_slots_ + vertex);
 }
 
 std::vector<int32_t> SubgraphSchedule::SlotsByStart() const {
@@ -260,9 +260,9 @@ std::vector<int32_t> SubgraphSchedule::SlotsByStart() const {
 }
 
 int64_t SubgraphSchedule::finish(int32_t vertex) const {
-  const int32_t place = place_[At(vertex)];
-  if (place == kCpu) return cpu_ready_[At(vertex)] + instance_->cpu_time[At(vertex)];
-  return ready_[At(place)] + loads_.duration(place);
+  const int32_t place = place_[Index(vertex)];
+  if (place == kCpu) return cpu_ready_[Index(vertex)] + instance_->cpu_time[Index(vertex)];
+  return ready_[Index(place)] + loads_.duration(place);
 }
 
 }  // namespace planwright

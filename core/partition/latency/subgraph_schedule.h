@@ -20,6 +20,7 @@
 #include <span>
 #include <vector>
 
+#include "core/base/index.h"
 #include "core/partition/latency/latency_instance.h"
 #include "core/partition/latency/latency_loads.h"
 
@@ -47,7 +48,7 @@ class SubgraphSchedule {
   int32_t AcceleratorOf(int32_t slot) const { return slot / (instance_->num_passes * slots_per_pass_); }
 
   // A slot or kCpu.
-  int32_t place(int32_t vertex) const { return place_[At(vertex)]; }
+  int32_t place(int32_t vertex) const { return place_[Index(vertex)]; }
   const std::vector<int32_t>& places() const { return place_; }
   // REQUIRES: `place` is kCpu or a slot of the vertex's pass.
   void Move(int32_t vertex, int32_t place);
@@ -55,7 +56,7 @@ class SubgraphSchedule {
   void Load(const std::vector<int32_t>& places, const std::vector<std::vector<int32_t>>& sequences);
 
   // Slots of each accelerator in the order in which they run.
-  const std::vector<int32_t>& sequence(int32_t accelerator) const { return sequence_[At(accelerator)]; }
+  const std::vector<int32_t>& sequence(int32_t accelerator) const { return sequence_[Index(accelerator)]; }
   const std::vector<std::vector<int32_t>>& sequences() const { return sequence_; }
   // Exchanges two positions of a sequence.
   void SwapInSequence(int32_t accelerator, std::size_t first, std::size_t second);
@@ -69,16 +70,17 @@ class SubgraphSchedule {
   // Units that the last call of Latency() could not start; 0: it found a schedule.
   int64_t num_stuck_units() const { return num_stuck_units_; }
   // Start of a non-empty slot. REQUIRES: the assignment has not changed since Latency() found a schedule.
-  int64_t start(int32_t slot) const { return ready_[At(slot)]; }
+  int64_t start(int32_t slot) const { return ready_[Index(slot)]; }
   // Non-empty slots by start, and where starts are equal in an order in which they can run. REQUIRES: as start().
   std::vector<int32_t> SlotsByStart() const;
   // When the vertex finishes, likewise.
   int64_t finish(int32_t vertex) const;
 
  private:
-  static std::size_t At(int32_t value) { return static_cast<std::size_t>(value); }
   // Position of the count of edges between two slots.
-  std::size_t Link(int32_t from_slot, int32_t to_slot) const { return At(from_slot) * At(num_slots_) + At(to_slot); }
+  std::size_t Link(int32_t from_slot, int32_t to_slot) const {
+    return Index(from_slot) * Index(num_slots_) + Index(to_slot);
+  }
 
   void NumberEdges();
   void SetPlace(int32_t vertex, int32_t place);

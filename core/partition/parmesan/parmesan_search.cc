@@ -281,13 +281,17 @@ class Search {
     candidates = std::move(found);
   }
 
+  static StageReplicas ReplicasOf(const Candidate& candidate) {
+    return {static_cast<int32_t>(candidate.partition.stages.size()), candidate.shape.replicas};
+  }
+
   void MapAll(std::vector<Candidate>& candidates, int64_t work) {
     arena_.ParallelFor(candidates.size(), 1, [&](std::size_t i) { Map(candidates[i], work, limits_); });
     for (const Candidate& candidate : candidates) Offer(candidate);
   }
 
   void Map(Candidate& candidate, int64_t work, const SolveLimits& limits) {
-    const MappingInstance instance = MappingInstanceOf(request_, candidate.partition, candidate.shape.replicas);
+    const MappingInstance instance = MappingInstanceOf(request_, candidate.partition, ReplicasOf(candidate));
     MappingOptions options;
     options.seed = request_.options.seed;
     options.relative_gap = request_.options.relative_gap;
@@ -300,7 +304,7 @@ class Search {
     if (!candidate.mapping.has_value()) return;
     record_.AddWork(candidate.mapping->work);
     ++record_.counters()["mappings"];
-    if (record_.Offer(PlacementOf(candidate.partition, candidate.shape.replicas, candidate.mapping->mapping), name_)) {
+    if (record_.Offer(PlacementOf(candidate.partition, ReplicasOf(candidate), candidate.mapping->mapping), name_)) {
       winner_ = candidate.mapping;
     }
   }

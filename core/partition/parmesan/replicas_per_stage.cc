@@ -7,9 +7,10 @@
 #include <utility>
 
 #include "core/base/remaining_time.h"
+#include "core/mapping/mapping.h"
 #include "core/partition/parmesan/parmesan_search.h"
 #include "core/partition/parmesan/remaining_devices.h"
-#include "core/partition/parmesan/team_mapping.h"
+#include "core/partition/parmesan/stage_mapping.h"
 #include "core/partition/parmesan/uniform_links_bound.h"
 #include "core/partition/parmesan/uniform_links_problem.h"
 #include "core/partition/search/search_record.h"
@@ -18,6 +19,8 @@ namespace planwright {
 namespace {
 
 constexpr char kName[] = "parmesan";
+// Devices moved on trial for each partition.
+constexpr int64_t kMappingWork = 200'000;
 
 class ReplicasPerStageSearch {
  public:
@@ -93,15 +96,23 @@ class ReplicasPerStageSearch {
   // `placement` is one on the devices of `flat`.
   void Map(const UniformLinksProblem& flat, const Placement& placement) {
     StagePartition partition;
-    std::vector<int32_t> replicas;
+    std::vector<int32_t> of_stage;
     for (const Placement::Stage& stage : placement.stages) {
       partition.stages.push_back(stage.operators);
       partition.classes.push_back(flat.cluster.devices[stage.devices.front().index()].device_class);
-      replicas.push_back(static_cast<int32_t>(stage.devices.size()));
+      of_stage.push_back(static_cast<int32_t>(stage.devices.size()));
     }
-    const std::optional<Placement> mapped = TeamMapping(request_, partition, std::move(replicas)).Find(limits_);
+    const StageReplicas replicas(std::move(of_stage));
+    const MappingInstance instance = MappingInstanceOf(request_, partition, replicas);
+    SolveLimits limits = limits_;
+    limits.work = std::clamp<int64_t>(limits_.work - record_.work(), 1, kMappingWork);
+    const std::optional<MappingOutcome> mapped =
+        MapStages(instance, {.seed = request_.options.seed, .relative_gap = 0, .starts = {}}, limits, arena_,
+                  [](const MappingOutcome&) {});
     ++record_.counters()["mappings"];
-    if (mapped.has_value()) Offer(*mapped);
+    if (!mapped.has_value()) return;
+    record_.AddWork(mapped->work);
+    Offer(PlacementOf(partition, replicas, mapped->mapping));
   }
 
   const SearchRequest& request_;
@@ -145,7 +156,7 @@ AlgorithmRow ParmesanRow() {
                       "alike devices, then device mapping"));
   return {.algorithm = Algorithm::kParmesan,
           .name = kName,
-          .version = "2",
+          .version = "3",
           .description = "operator clustering, dynamic program over ideals, refinement, device mapping (Parmesan)",
           .work_unit = "ideals enumerated or queried, devices moved on trial",
           .solve = SolveWithReplicasPerStage,

@@ -3,7 +3,7 @@
 // Equal numbers are a special case, so the search for those (parmesan_search.h) goes first. Then the exact program over
 // ideals, which chooses the number of replicas of each stage, divides the graph with all pairs of devices at the median
 // and at the greatest speed (uniform_links_problem.h); what it proves at the greatest speed holds on the real links.
-// Its stages are mapped to devices by team_mapping.h.
+// Its stages are mapped to devices as those with equal numbers.
 //
 // Source: Parmesan, section 4.2, equation (2), where the paper keeps the number of replicas constant.
 #ifndef PLANWRIGHT_CORE_PARTITION_PARMESAN_REPLICAS_PER_STAGE_H_

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <numeric>
 #include <optional>
 #include <set>
 #include <tuple>
@@ -34,11 +35,11 @@ bool LimitsSomeClasses(const SearchRequest& request) {
 
 class InstanceBuilder {
  public:
-  InstanceBuilder(const SearchRequest& request, const StagePartition& partition, int32_t replicas)
+  InstanceBuilder(const SearchRequest& request, const StagePartition& partition, StageReplicas replicas)
       : request_(request),
         partition_(partition),
-        replicas_(replicas),
-        keeps_classes_(replicas > 1 || LimitsSomeClasses(request)),
+        replicas_(std::move(replicas)),
+        limits_some_classes_(LimitsSomeClasses(request)),
         is_uniform_(std::holds_alternative<UniformInterconnect>(request.cluster.interconnect)),
         stage_of_(request.graph.operators.size(), kDropped) {
     for (std::size_t stage = 0; stage < partition.stages.size(); ++stage) {
@@ -48,8 +49,7 @@ class InstanceBuilder {
 
   MappingInstance Build() {
     MappingInstance instance{
-        .num_stages = static_cast<int32_t>(partition_.stages.size()),
-        .num_replicas = replicas_,
+        .replicas = replicas_,
         .overlap = request_.problem.overlap,
         .free_ring_order = request_.problem.allreduce.ring == AllReduce::Ring::kFree,
         .network =
@@ -61,6 +61,7 @@ class InstanceBuilder {
     AddCompute(instance);
     AddAllReduces(instance);
     SetObjective(instance);
+    if (!replicas_.are_equal()) CountPerMicroBatch(instance);
     return instance;
   }
 
@@ -146,7 +147,8 @@ class InstanceBuilder {
 
   bool MayRun(std::size_t stage, DeviceId device) const {
     const DeviceClassId device_class = request_.cluster.devices[device.index()].device_class;
-    if (keeps_classes_ && device_class != partition_.classes[stage]) return false;
+    const bool keeps_class = replicas_.Of(static_cast<int32_t>(stage)) > 1 || limits_some_classes_;
+    if (keeps_class && device_class != partition_.classes[stage]) return false;
     const auto is_here = [&](const OperatorDevice& rule) {
       return stage_of_[rule.op.index()] == static_cast<int32_t>(stage);
     };
@@ -166,22 +168,24 @@ class InstanceBuilder {
   }
 
   void AddAllReduces(MappingInstance& instance) const {
-    instance.allreduce_bytes.assign(partition_.stages.size(), 0);
-    if (!Reduces()) return;
-    const double edge_share = static_cast<double>(replicas_ - 1) / replicas_;
-    const double factor = problem().allreduce.factor == AllReduce::Factor::kRing ? 2 * edge_share : edge_share;
     for (std::size_t stage = 0; stage < partition_.stages.size(); ++stage) {
-      const int64_t bytes = ParameterBytes(request_.graph, partition_.stages[stage]);
-      instance.allreduce_bytes[stage] =
-          is_uniform_ ? static_cast<double>(AllReduceTime(bytes, replicas_, request_.costs.network().speed(0),
-                                                          problem().allreduce.factor)
-                                                .count())
-                      : factor * static_cast<double>(bytes);
+      const int32_t replicas = replicas_.Of(static_cast<int32_t>(stage));
+      const bool reduces = replicas > 1 && ReducesGradients(problem());
+      instance.allreduce_bytes.push_back(reduces ? RingBytes(stage, replicas) : 0);
+      instance.allreduce_hops.push_back(reduces && !is_uniform_ ? 2 * (replicas - 1) : 0);
     }
-    instance.allreduce_hops = is_uniform_ ? 0 : 2 * (replicas_ - 1);
   }
 
-  bool Reduces() const { return replicas_ > 1 && ReducesGradients(problem()); }
+  // What crosses each edge of the ring.
+  double RingBytes(std::size_t stage, int32_t replicas) const {
+    const int64_t bytes = ParameterBytes(request_.graph, partition_.stages[stage]);
+    const AllReduce::Factor rule = problem().allreduce.factor;
+    if (is_uniform_) {
+      return static_cast<double>(AllReduceTime(bytes, replicas, request_.costs.network().speed(0), rule).count());
+    }
+    const double edge_share = static_cast<double>(replicas - 1) / replicas;
+    return (rule == AllReduce::Factor::kRing ? 2 * edge_share : edge_share) * static_cast<double>(bytes);
+  }
 
   // By stage: whether an earlier one sends to it, beside what devices do.
   std::vector<bool> ReceivesBeside(const MappingInstance& instance) const {
@@ -199,8 +203,9 @@ class InstanceBuilder {
     FillFromEnd fill(TransferTurns::Of(problem(), /*through_host=*/false));
     in_flight_.resize(receives.size());
     for (std::size_t stage = receives.size(); stage-- > 0;) {
-      in_flight_[stage] = InFlightMicroBatches(problem(), fill.HeldBy(replicas_), replicas_);
-      fill.Add({replicas_, receives[stage] ? MostSlots(problem().overlap) : 0});
+      const int32_t replicas = replicas_.Of(static_cast<int32_t>(stage));
+      in_flight_[stage] = InFlightMicroBatches(problem(), fill.HeldBy(replicas), replicas);
+      fill.Add({replicas, receives[stage] ? MostSlots(problem().overlap) : 0});
     }
   }
 
@@ -208,14 +213,16 @@ class InstanceBuilder {
     // Each transfer takes one turn at least.
     const std::vector<bool> receives = ReceivesBeside(instance);
     const auto turns = static_cast<double>(std::ssize(receives) + std::ranges::count(receives, true));
-    instance.load_weight = 1.0 / replicas_;
-    if (problem().allreduce.charge == AllReduce::Charge::kPerRound) instance.allreduce_weight = 1.0 / replicas_;
+    // Micro-batches of a round, each on a replica of its own; different numbers are counted stage by stage.
+    const int32_t round = replicas_.are_equal() ? replicas_.Of(0) : 1;
+    instance.load_weight = 1.0 / round;
+    if (problem().allreduce.charge == AllReduce::Charge::kPerRound) instance.allreduce_weight = 1.0 / round;
     if (problem().micro_batches.has_value()) {
       const double micro_batches = *problem().micro_batches;
-      instance.load_weight = (micro_batches + turns - 1) / (micro_batches * replicas_);
-      instance.allreduce_weight = 1 / (micro_batches * replicas_);
+      instance.load_weight = (micro_batches + turns - 1) / (micro_batches * round);
+      instance.allreduce_weight = 1 / (micro_batches * round);
     }
-    if (!Reduces()) return;
+    if (!instance.HasRings() || !ReducesGradients(problem())) return;
     if (request_.algorithm == Algorithm::kParmesanPaper && problem().overlap == Overlap::kSerial) {
       instance.objective = ChooseObjective(instance);
     } else if (problem().micro_batches.has_value()) {
@@ -227,11 +234,30 @@ class InstanceBuilder {
     }
   }
 
+  // A replica of one out of R has every R-th micro-batch, and two that meet have one out of lcm(R, Q) in common.
+  void CountPerMicroBatch(MappingInstance& instance) const {
+    for (int32_t stage = 0; stage < replicas_.num_stages(); ++stage) {
+      const double replicas = replicas_.Of(stage);
+      for (int32_t kind = 0; kind < instance.num_kinds; ++kind) {
+        instance.compute_ms[Index(stage) * Index(instance.num_kinds) + Index(kind)] /= replicas;
+      }
+      if (problem().allreduce.charge != AllReduce::Charge::kPerRound) continue;
+      instance.allreduce_bytes[Index(stage)] /= replicas;
+      instance.allreduce_hops[Index(stage)] /= replicas;
+    }
+    for (StageTraffic& traffic : instance.traffic) {
+      const double period = std::lcm(replicas_.Of(traffic.from), replicas_.Of(traffic.to));
+      for (double* each :
+           {&traffic.forward_bytes, &traffic.backward_bytes, &traffic.forward_transfers, &traffic.backward_transfers}) {
+        *each /= period;
+      }
+    }
+  }
+
   const SearchRequest& request_;
   const StagePartition& partition_;
-  const int32_t replicas_;
-  // Every stage stays on the class that it was made for.
-  const bool keeps_classes_;
+  const StageReplicas replicas_;
+  const bool limits_some_classes_;
   const bool is_uniform_;
   std::vector<int32_t> stage_of_;
   std::vector<int64_t> boundary_bytes_;
@@ -242,21 +268,21 @@ class InstanceBuilder {
 
 }  // namespace
 
-MappingInstance MappingInstanceOf(const SearchRequest& request, const StagePartition& partition, int32_t replicas) {
-  return InstanceBuilder(request, partition, replicas).Build();
+MappingInstance MappingInstanceOf(const SearchRequest& request, const StagePartition& partition,
+                                  StageReplicas replicas) {
+  return InstanceBuilder(request, partition, std::move(replicas)).Build();
 }
 
-Placement PlacementOf(const StagePartition& partition, int32_t replicas, const Mapping& mapping) {
+Placement PlacementOf(const StagePartition& partition, const StageReplicas& replicas, const Mapping& mapping) {
   Placement placement;
-  const std::size_t num_stages = partition.stages.size();
-  for (std::size_t stage = 0; stage < num_stages; ++stage) {
+  for (int32_t stage = 0; stage < replicas.num_stages(); ++stage) {
     Placement::Stage& placed = placement.stages.emplace_back();
-    placed.operators = partition.stages[stage];
-    for (std::size_t replica = 0; replica < Index(replicas); ++replica) {
-      placed.devices.push_back(mapping.devices[replica * num_stages + stage]);
+    placed.operators = partition.stages[Index(stage)];
+    for (int32_t replica = 0; replica < replicas.Of(stage); ++replica) {
+      placed.devices.push_back(mapping.devices[replicas.VertexOf(stage, replica)]);
     }
-    if (replicas == 1) continue;
-    for (const int32_t replica : mapping.rings[stage]) placed.ring.push_back(placed.devices[Index(replica)]);
+    if (replicas.Of(stage) == 1) continue;
+    for (const int32_t replica : mapping.rings[Index(stage)]) placed.ring.push_back(placed.devices[Index(replica)]);
   }
   return placement;
 }

@@ -1,13 +1,15 @@
 #include "core/partition/periodic/allocation_annealer.h"
 
-#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstddef>
+#include <unordered_set>
 #include <utility>
+#include <vector>
 
 #include "core/base/index.h"
 #include "core/base/polling.h"
+#include "core/partition/periodic/allocation_energy.h"
 
 namespace planwright {
 namespace {
@@ -41,6 +43,178 @@ std::size_t MaxStages(const ChainSums& sums, const ChainDevices& devices, int32_
                    kStagesPerDevice * devices_count + kMoreStages});
 }
 
+class Annealer {
+ public:
+  Annealer(const Chain& chain, const ChainSums& sums, const ChainDevices& devices, int32_t max_stages_per_device,
+           RandomStream random)
+      : sums_(sums),
+        devices_(devices),
+        max_stages_per_device_(max_stages_per_device),
+        max_stages_(MaxStages(sums, devices, max_stages_per_device)),
+        random_(random),
+        energy_(chain, sums, devices),
+        searcher_(chain, sums, devices),
+        new_name_(Index(devices.count)) {}
+
+  AnnealedAllocation Run(const ChainAllocation& start, Picoseconds known, const SolveLimits& limits) {
+    current_ = start;
+    known_ = known;
+    Poller poller(limits);
+    double energy = INFINITY;
+    while (run_.work.units < limits.work) {
+      if (run_.work.moves % kMovesPerLook == 0) {
+        if (poller.ShouldStopNow()) break;
+        progress_ = static_cast<double>(run_.work.units) / static_cast<double>(limits.work);
+        temperature_ = kFinalHeat + kHeat * std::exp(-kCoolings * progress_);
+        Aim();
+      }
+      ++run_.work.moves;
+      ++run_.work.units;
+      candidate_ = current_;
+      if (!Propose()) continue;
+      const double changed = Judge(limits);
+      const double rise = changed - energy;
+      if (rise > 0 && random_.Unit() >= std::exp(-rise / temperature_)) continue;
+      energy = changed;
+      std::swap(current_, candidate_);
+    }
+    return std::move(run_);
+  }
+
+ private:
+  // They change `candidate_`; false: there is nothing to change, or it may not be.
+  bool Propose() {
+    const uint64_t kind = random_.Below(100);
+    if (kind < kMoveCut) return MoveCut();
+    if (kind < kMoveCut + kRemap) return Remap();
+    if (kind < kMoveCut + kRemap + kSwap) return Swap();
+    if (kind < kMoveCut + kRemap + kSwap + kSplit) return Split();
+    return Merge();
+  }
+
+  // By a few layers, on long chains sometimes by more.
+  bool MoveCut() {
+    if (candidate_.size() < 2) return false;
+    const std::size_t behind = 1 + Below(candidate_.size() - 1);
+    const auto scales = static_cast<std::size_t>(std::bit_width(Index(sums_.num_layers()) / kLayersPerScale));
+    const auto step = static_cast<int32_t>(1 + Below(std::size_t{2} << Below(scales + 1)));
+    int32_t& cut = candidate_[behind].first_layer;
+    const int32_t moved = random_.Below(2) == 0 ? cut - step : cut + step;
+    if (moved <= candidate_[behind - 1].first_layer || moved > candidate_[behind].last_layer) return false;
+    cut = moved;
+    candidate_[behind - 1].last_layer = moved - 1;
+    return true;
+  }
+
+  bool Remap() {
+    ChainStage& stage = candidate_[Below(candidate_.size())];
+    const auto device = static_cast<int32_t>(Below(Index(devices_.count)));
+    return std::exchange(stage.device, device) != device && HasRoom(device);
+  }
+
+  bool Swap() {
+    ChainStage& a = candidate_[Below(candidate_.size())];
+    ChainStage& b = candidate_[Below(candidate_.size())];
+    std::swap(a.device, b.device);
+    return a.device != b.device;
+  }
+
+  // One half may go to another device.
+  bool Split() {
+    if (candidate_.size() >= max_stages_) return false;
+    const std::size_t position = Below(candidate_.size());
+    ChainStage& front = candidate_[position];
+    if (front.first_layer == front.last_layer) return false;
+    const auto layers = Index(front.last_layer - front.first_layer);
+    ChainStage back = front;
+    back.first_layer += static_cast<int32_t>(1 + Below(layers));
+    front.last_layer = back.first_layer - 1;
+    const auto device = static_cast<int32_t>(Below(Index(devices_.count)));
+    const uint64_t who = random_.Below(3);
+    if (who == 0) front.device = device;
+    if (who == 1) back.device = device;
+    const int32_t front_device = front.device;
+    candidate_.insert(candidate_.begin() + static_cast<std::ptrdiff_t>(position) + 1, back);
+    return HasRoom(front_device) && HasRoom(back.device);
+  }
+
+  bool Merge() {
+    if (candidate_.size() < 2) return false;
+    const std::size_t behind = 1 + Below(candidate_.size() - 1);
+    candidate_[behind].first_layer = candidate_[behind - 1].first_layer;
+    if (random_.Below(2) == 0) candidate_[behind].device = candidate_[behind - 1].device;
+    const int32_t device = candidate_[behind].device;
+    candidate_.erase(candidate_.begin() + static_cast<std::ptrdiff_t>(behind) - 1);
+    return HasRoom(device);
+  }
+
+  // Of the stages that it may hold.
+  bool HasRoom(int32_t device) const {
+    const auto is_there = [device](const ChainStage& stage) { return stage.device == device; };
+    return std::count_if(candidate_.begin(), candidate_.end(), is_there) <= max_stages_per_device_;
+  }
+
+  // Energy of `candidate_`, on which the pattern search has the last word.
+  double Judge(const SolveLimits& limits) {
+    const double energy = energy_.Of(candidate_, target_);
+    if (energy > 0) return energy;
+    const uint64_t fingerprint = Fingerprint(candidate_);
+    if (refuted_.contains(fingerprint)) return kRefutedEnergy;
+    searcher_.SetAllocation(candidate_);
+    const SolveLimits judging = JudgeLimits(limits, searcher_, kJudgeNodes, limits.work - run_.work.units);
+    PatternOutcome outcome = searcher_.FindShortest(judging, target_);
+    run_.work.AddJudgement(searcher_);
+    if (!outcome.pattern.has_value()) {
+      refuted_.insert(fingerprint);
+      return kRefutedEnergy;
+    }
+    known_ = outcome.pattern->period;
+    run_.best = {candidate_, *std::move(outcome.pattern)};
+    Aim();
+    return energy_.Of(candidate_, target_);
+  }
+
+  void Aim() {
+    const auto step = static_cast<int64_t>(progress_ < kLastPart ? kAmbition * static_cast<double>(known_.count()) : 0);
+    target_ = known_ - Picoseconds(std::max<int64_t>(1, step));
+  }
+
+  // Devices are alike: they count by their order in the chain.
+  uint64_t Fingerprint(const ChainAllocation& allocation) {
+    std::fill(new_name_.begin(), new_name_.end(), -1);
+    int32_t names = 0;
+    uint64_t hash = 0;
+    for (const ChainStage& stage : allocation) {
+      int32_t& name = new_name_[Index(stage.device)];
+      if (name < 0) name = names++;
+      const uint64_t word = (static_cast<uint64_t>(stage.first_layer) << 32U) | static_cast<uint64_t>(name);
+      hash = RandomStream(hash ^ word).Next();
+    }
+    return hash;
+  }
+
+  std::size_t Below(std::size_t bound) { return static_cast<std::size_t>(random_.Below(bound)); }
+
+  const ChainSums& sums_;
+  const ChainDevices& devices_;
+  const int32_t max_stages_per_device_;
+  const std::size_t max_stages_;
+  RandomStream random_;
+  AllocationEnergy energy_;
+  PatternSearcher searcher_;
+  ChainAllocation current_;
+  ChainAllocation candidate_;
+  // Period that is looked for, and the shortest one known.
+  Picoseconds target_{0};
+  Picoseconds known_{0};
+  // Share of the run that is over.
+  double progress_ = 0;
+  double temperature_ = 0;
+  std::unordered_set<uint64_t> refuted_;
+  std::vector<int32_t> new_name_;
+  AnnealedAllocation run_;
+};
+
 }  // namespace
 
 SolveLimits JudgeLimits(const SolveLimits& limits, const PatternSearcher& searcher, int64_t nodes, int64_t units) {
@@ -49,147 +223,10 @@ SolveLimits JudgeLimits(const SolveLimits& limits, const PatternSearcher& search
   return judging;
 }
 
-AllocationAnnealer::AllocationAnnealer(const Chain& chain, const ChainSums& sums, const ChainDevices& devices,
-                                       int32_t max_stages_per_device, RandomStream random)
-    : sums_(sums),
-      devices_(devices),
-      max_stages_per_device_(max_stages_per_device),
-      max_stages_(MaxStages(sums, devices, max_stages_per_device)),
-      random_(random),
-      energy_(chain, sums, devices),
-      searcher_(chain, sums, devices),
-      new_name_(Index(devices.count)) {}
-
-void AllocationAnnealer::Run(const ChainAllocation& start, Picoseconds known, const SolveLimits& limits) {
-  current_ = start;
-  known_ = known;
-  Poller poller(limits);
-  double energy = INFINITY;
-  while (work_.units < limits.work) {
-    if (work_.moves % kMovesPerLook == 0) {
-      if (poller.ShouldStopNow()) return;
-      progress_ = static_cast<double>(work_.units) / static_cast<double>(limits.work);
-      temperature_ = kFinalHeat + kHeat * std::exp(-kCoolings * progress_);
-      Aim();
-    }
-    ++work_.moves;
-    ++work_.units;
-    candidate_ = current_;
-    if (!Propose()) continue;
-    const double changed = Judge(limits);
-    const double rise = changed - energy;
-    if (rise > 0 && random_.Unit() >= std::exp(-rise / temperature_)) continue;
-    energy = changed;
-    std::swap(current_, candidate_);
-  }
-}
-
-void AllocationAnnealer::Aim() {
-  const auto step = static_cast<int64_t>(progress_ < kLastPart ? kAmbition * static_cast<double>(known_.count()) : 0);
-  target_ = known_ - Picoseconds(std::max<int64_t>(1, step));
-}
-
-double AllocationAnnealer::Judge(const SolveLimits& limits) {
-  const double energy = energy_.Of(candidate_, target_);
-  if (energy > 0) return energy;
-  const uint64_t fingerprint = Fingerprint(candidate_);
-  if (refuted_.contains(fingerprint)) return kRefutedEnergy;
-  searcher_.SetAllocation(candidate_);
-  const SolveLimits judging = JudgeLimits(limits, searcher_, kJudgeNodes, limits.work - work_.units);
-  PatternOutcome outcome = searcher_.FindShortest(judging, target_);
-  work_.AddJudgement(searcher_);
-  if (!outcome.pattern.has_value()) {
-    refuted_.insert(fingerprint);
-    return kRefutedEnergy;
-  }
-  known_ = outcome.pattern->period;
-  best_ = {candidate_, *std::move(outcome.pattern)};
-  Aim();
-  return energy_.Of(candidate_, target_);
-}
-
-// Devices are alike: they count by their order in the chain.
-uint64_t AllocationAnnealer::Fingerprint(const ChainAllocation& allocation) {
-  std::fill(new_name_.begin(), new_name_.end(), -1);
-  int32_t names = 0;
-  uint64_t hash = 0;
-  for (const ChainStage& stage : allocation) {
-    int32_t& name = new_name_[Index(stage.device)];
-    if (name < 0) name = names++;
-    const uint64_t word = (static_cast<uint64_t>(stage.first_layer) << 32U) | static_cast<uint64_t>(name);
-    hash = RandomStream(hash ^ word).Next();
-  }
-  return hash;
-}
-
-bool AllocationAnnealer::Propose() {
-  const uint64_t kind = random_.Below(100);
-  if (kind < kMoveCut) return MoveCut();
-  if (kind < kMoveCut + kRemap) return Remap();
-  if (kind < kMoveCut + kRemap + kSwap) return Swap();
-  if (kind < kMoveCut + kRemap + kSwap + kSplit) return Split();
-  return Merge();
-}
-
-// By a few layers, on long chains sometimes by more.
-bool AllocationAnnealer::MoveCut() {
-  if (candidate_.size() < 2) return false;
-  const std::size_t behind = 1 + Below(candidate_.size() - 1);
-  const auto scales = static_cast<std::size_t>(std::bit_width(Index(sums_.num_layers()) / kLayersPerScale));
-  const auto step = static_cast<int32_t>(1 + Below(std::size_t{2} << Below(scales + 1)));
-  int32_t& cut = candidate_[behind].first_layer;
-  const int32_t moved = random_.Below(2) == 0 ? cut - step : cut + step;
-  if (moved <= candidate_[behind - 1].first_layer || moved > candidate_[behind].last_layer) return false;
-  cut = moved;
-  candidate_[behind - 1].last_layer = moved - 1;
-  return true;
-}
-
-bool AllocationAnnealer::Remap() {
-  ChainStage& stage = candidate_[Below(candidate_.size())];
-  const auto device = static_cast<int32_t>(Below(Index(devices_.count)));
-  return std::exchange(stage.device, device) != device && HasRoom(device);
-}
-
-bool AllocationAnnealer::Swap() {
-  ChainStage& a = candidate_[Below(candidate_.size())];
-  ChainStage& b = candidate_[Below(candidate_.size())];
-  std::swap(a.device, b.device);
-  return a.device != b.device;
-}
-
-// One half may go to another device.
-bool AllocationAnnealer::Split() {
-  if (candidate_.size() >= max_stages_) return false;
-  const std::size_t position = Below(candidate_.size());
-  ChainStage& front = candidate_[position];
-  if (front.first_layer == front.last_layer) return false;
-  const auto layers = Index(front.last_layer - front.first_layer);
-  ChainStage back = front;
-  back.first_layer += static_cast<int32_t>(1 + Below(layers));
-  front.last_layer = back.first_layer - 1;
-  const auto device = static_cast<int32_t>(Below(Index(devices_.count)));
-  const uint64_t who = random_.Below(3);
-  if (who == 0) front.device = device;
-  if (who == 1) back.device = device;
-  const int32_t front_device = front.device;
-  candidate_.insert(candidate_.begin() + static_cast<std::ptrdiff_t>(position) + 1, back);
-  return HasRoom(front_device) && HasRoom(back.device);
-}
-
-bool AllocationAnnealer::Merge() {
-  if (candidate_.size() < 2) return false;
-  const std::size_t behind = 1 + Below(candidate_.size() - 1);
-  candidate_[behind].first_layer = candidate_[behind - 1].first_layer;
-  if (random_.Below(2) == 0) candidate_[behind].device = candidate_[behind - 1].device;
-  const int32_t device = candidate_[behind].device;
-  candidate_.erase(candidate_.begin() + static_cast<std::ptrdiff_t>(behind) - 1);
-  return HasRoom(device);
-}
-
-bool AllocationAnnealer::HasRoom(int32_t device) const {
-  const auto is_there = [device](const ChainStage& stage) { return stage.device == device; };
-  return std::count_if(candidate_.begin(), candidate_.end(), is_there) <= max_stages_per_device_;
+AnnealedAllocation AnnealAllocation(const Chain& chain, const ChainSums& sums, const ChainDevices& devices,
+                                    int32_t max_stages_per_device, const ChainAllocation& start, Picoseconds known,
+                                    RandomStream random, const SolveLimits& limits) {
+  return Annealer(chain, sums, devices, max_stages_per_device, random).Run(start, known, limits);
 }
 
 }  // namespace planwright

@@ -12,8 +12,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <optional>
-#include <unordered_set>
-#include <vector>
 
 #include "core/base/limits.h"
 #include "core/base/random.h"
@@ -21,7 +19,6 @@
 #include "core/cost/chain/chain_sums.h"
 #include "core/model/chain.h"
 #include "core/model/periodic_pattern.h"
-#include "core/partition/periodic/allocation_energy.h"
 #include "core/schedule/pattern_search.h"
 
 namespace planwright {
@@ -67,56 +64,17 @@ struct AnnealingWork {
 // For judging the allocation of `searcher`: at most that many nodes, and no more than the units pay for.
 SolveLimits JudgeLimits(const SolveLimits& limits, const PatternSearcher& searcher, int64_t nodes, int64_t units);
 
-// For one run. Not thread-safe; what it is given outlives it.
-class AllocationAnnealer {
- public:
-  AllocationAnnealer(const Chain& chain, const ChainSums& sums, const ChainDevices& devices,
-                     int32_t max_stages_per_device, RandomStream random);
-
-  // Walks from `start` until limits.work units are used up or the limits say stop, and looks for periods shorter than
-  // `known`.
-  void Run(const ChainAllocation& start, Picoseconds known, const SolveLimits& limits);
-
+struct AnnealedAllocation {
   // What was found that beats the start.
-  const std::optional<ScheduledAllocation>& best() const { return best_; }
-  const AnnealingWork& work() const { return work_; }
-
- private:
-  // They change `candidate_`; false: there is nothing to change, or it may not be.
-  bool Propose();
-  bool MoveCut();
-  bool Remap();
-  bool Swap();
-  bool Split();
-  bool Merge();
-  // Of the stages that it may hold.
-  bool HasRoom(int32_t device) const;
-  // Energy of `candidate_`, on which the pattern search has the last word.
-  double Judge(const SolveLimits& limits);
-  void Aim();
-  uint64_t Fingerprint(const ChainAllocation& allocation);
-  std::size_t Below(std::size_t bound) { return static_cast<std::size_t>(random_.Below(bound)); }
-
-  const ChainSums& sums_;
-  const ChainDevices& devices_;
-  const int32_t max_stages_per_device_;
-  const std::size_t max_stages_;
-  RandomStream random_;
-  AllocationEnergy energy_;
-  PatternSearcher searcher_;
-  ChainAllocation current_;
-  ChainAllocation candidate_;
-  // Period that is looked for, and the shortest one known.
-  Picoseconds target_{0};
-  Picoseconds known_{0};
-  // Share of the run that is over.
-  double progress_ = 0;
-  double temperature_ = 0;
-  std::optional<ScheduledAllocation> best_;
-  std::unordered_set<uint64_t> refuted_;
-  std::vector<int32_t> new_name_;
-  AnnealingWork work_;
+  std::optional<ScheduledAllocation> best;
+  AnnealingWork work;
 };
+
+// Walks from `start` until limits.work units are used up or the limits say stop, and looks for periods shorter than
+// `known`.
+AnnealedAllocation AnnealAllocation(const Chain& chain, const ChainSums& sums, const ChainDevices& devices,
+                                    int32_t max_stages_per_device, const ChainAllocation& start, Picoseconds known,
+                                    RandomStream random, const SolveLimits& limits);
 
 }  // namespace planwright
 

@@ -125,20 +125,17 @@ class Search {
     const Picoseconds known = outcome_.best.has_value() ? Known() : 2 * periods_.high;
     SolveLimits limits = limits_;
     limits.work = units / kRunsPerRound;
-    std::vector<std::optional<ScheduledAllocation>> found(kRunsPerRound);
-    std::vector<AnnealingWork> work(kRunsPerRound);
+    std::vector<AnnealedAllocation> runs(kRunsPerRound);
     const int64_t first_stream = std::exchange(streams_, streams_ + kRunsPerRound);
     arena_.ParallelFor(kRunsPerRound, 1, [&](std::size_t run) {
       const RandomStream random(static_cast<uint64_t>(request_.seed),
                                 static_cast<uint64_t>(first_stream) + static_cast<uint64_t>(run));
-      AllocationAnnealer annealer(request_.chain, sums_, devices, request_.max_stages_per_device, random);
-      annealer.Run(start, known, limits);
-      found[run] = annealer.best();
-      work[run] = annealer.work();
+      runs[run] = AnnealAllocation(request_.chain, sums_, devices, request_.max_stages_per_device, start, known, random,
+                                   limits);
     });
-    for (const AnnealingWork& done : work) outcome_.work += done;
-    for (std::optional<ScheduledAllocation>& best : found) {
-      if (best.has_value()) Offer(*std::move(best));
+    for (AnnealedAllocation& run : runs) {
+      outcome_.work += run.work;
+      if (run.best.has_value()) Offer(*std::move(run.best));
     }
   }
 

@@ -27,9 +27,6 @@ class SequenceRule {
   // first is this part of it. 0: both passes of a stage are added. `through_host`: transfers lead through host memory.
   SequenceRule(const ResolvedProblem& problem, bool through_host, double forward_share);
 
-  // Whether the filling counts, for memory or for the time of a step.
-  bool counts_fill() const { return counts_fill_; }
-
   // `behind`: PipelineFill::counted of the stage behind, 0 of the last one.
   PipelineFill FillOf(int64_t behind, int32_t replicas, const MicroBatchWork& work) const;
   // Micro-batches that a replica stores something of.
@@ -47,6 +44,7 @@ class SequenceRule {
   const ResolvedProblem& problem_;
   const TransferTurns turns_;
   const double forward_share_;
+  // Whether the filling counts, for memory or for the time of a step.
   const bool counts_fill_;
 };
 

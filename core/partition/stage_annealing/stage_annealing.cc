@@ -2,13 +2,18 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <cstdlib>
 #include <optional>
 #include <utility>
 #include <vector>
 
+#include "core/base/random.h"
+#include "core/base/units.h"
 #include "core/partition/search/search_record.h"
-#include "core/partition/stage_annealing/pipeline_annealer.h"
+#include "core/partition/stage_annealing/pipeline_moves.h"
 #include "core/partition/stage_annealing/pipeline_starts.h"
+#include "core/partition/stage_annealing/pipeline_state.h"
 #include "core/partition/stage_annealing/pipeline_tables.h"
 
 namespace planwright {
@@ -40,6 +45,131 @@ struct HeatRange {
 };
 constexpr HeatRange kMendingHeat = {0.0005, 0.2};
 constexpr HeatRange kFreshHeat = {0.005, 0.3};
+
+// Temperature of the last move, as a share of the objective.
+constexpr double kFinalHeat = 2e-4;
+constexpr int64_t kMovesPerTemperature = 64;
+// What a move takes beside what it looks at.
+constexpr int64_t kWorkPerMove = 10;
+// Work between two looks at the clock: some tens of microseconds.
+constexpr int64_t kWorkPerLook = 4096;
+// What is not feasible costs, in objectives: memory as large again as the limit, a block where it may not be, a stage
+// too many.
+constexpr double kOverflowCost = 2;
+constexpr double kMisplacedCost = 0.3;
+constexpr double kShapeCost = 0.3;
+// By how much that grows from the first move to the last.
+constexpr double kPenaltyGrowth = 10;
+
+struct PipelineHeat {
+  // Temperature of the first move, as a share of the objective.
+  double hot = 0.1;
+  // Share of the norm in the energy.
+  double smoothness = 0.3;
+  // Pipelines with as many stages as the start cost less than others: few stages with little to send, and many with
+  // little to do, lie far apart.
+  bool keeps_stages = false;
+};
+
+struct PipelineRun {
+  // The best feasible pipeline below the objective to beat; nullopt: none.
+  std::optional<Pipeline> best;
+  Picoseconds objective{0};
+  int64_t moves = 0;
+  // As PipelineState::work, and 10 for each move.
+  int64_t work = 0;
+};
+
+// One run of simulated annealing over pipelines.
+//
+// The energy is the objective, in part with a norm in place of the greatest load, so that it says of pipelines of equal
+// objective which one is nearer to a better one; memory beyond the limits, blocks on devices that may not hold them and
+// other numbers of stages than asked for cost more and more of it as the run goes on. Source of the method:
+// Kirkpatrick, Gelatt, Vecchi: Optimization by simulated annealing, 1983.
+class Annealer {
+ public:
+  Annealer(const PipelineTables& tables, const Pipeline& start, Picoseconds to_beat, const PipelineHeat& heat,
+           RandomStream& random)
+      : heat_(heat),
+        random_(random),
+        state_(tables, start),
+        stages_at_start_(state_.num_stages()),
+        moves_(tables, state_, random) {
+    run_.objective = to_beat;
+    const double own = std::max(1.0, state_.costs().smooth);
+    scale_ = std::min(own, std::max(1.0, static_cast<double>(to_beat.count())));
+    NoteIfBest();
+  }
+
+  PipelineRun Run(int64_t moves, int64_t work, const SolveLimits& limits) {
+    for (int64_t next_look = 0; run_.moves < moves && Work() < work;) {
+      if (Work() >= next_look) {
+        if (CheckInterruption(limits).has_value()) break;
+        next_look = Work() + kWorkPerLook;
+      }
+      if (run_.moves % kMovesPerTemperature == 0) {
+        CoolDown(static_cast<double>(run_.moves) / static_cast<double>(moves));
+      }
+      ++run_.moves;
+      Step();
+    }
+    run_.work = Work();
+    return std::move(run_);
+  }
+
+ private:
+  int64_t Work() const { return state_.work() + kWorkPerMove * run_.moves; }
+
+  void CoolDown(double progress) {
+    temperature_ = scale_ * heat_.hot * std::pow(kFinalHeat / heat_.hot, progress);
+    penalty_ = scale_ * (1 + (kPenaltyGrowth - 1) * progress);
+    energy_ = EnergyOf(state_.costs());
+  }
+
+  // Of the pipeline as it stands.
+  double EnergyOf(const PipelineCosts& costs) const {
+    const double objective = static_cast<double>(costs.objective.count());
+    const double excess = kOverflowCost * costs.overflow + kMisplacedCost * static_cast<double>(costs.misplaced) +
+                          kShapeCost * static_cast<double>(state_.misshapen() + StagesAstray());
+    return objective + heat_.smoothness * (costs.smooth - objective) + penalty_ * excess;
+  }
+
+  int64_t StagesAstray() const { return heat_.keeps_stages ? std::abs(state_.num_stages() - stages_at_start_) : 0; }
+
+  void Step() {
+    if (!moves_.Propose()) return state_.Undo();
+    const double energy = EnergyOf(state_.Evaluate());
+    if (energy > energy_ && random_.Unit() >= std::exp((energy_ - energy) / temperature_)) return state_.Undo();
+    state_.Keep();
+    energy_ = energy;
+    NoteIfBest();
+  }
+
+  void NoteIfBest() {
+    if (state_.costs().objective >= run_.objective || !state_.is_feasible()) return;
+    run_.best = state_.pipeline();
+    run_.objective = state_.costs().objective;
+    scale_ = std::min(scale_, std::max(1.0, static_cast<double>(run_.objective.count())));
+  }
+
+  const PipelineHeat heat_;
+  RandomStream& random_;
+  PipelineState state_;
+  const int32_t stages_at_start_;
+  PipelineMoves moves_;
+  PipelineRun run_;
+  double scale_ = 1;
+  double temperature_ = 0;
+  double penalty_ = 0;
+  double energy_ = 0;
+};
+
+// Ends after `moves`, or when the work is used up or the limits say stop. REQUIRES: that of PipelineState.
+PipelineRun AnnealPipeline(const PipelineTables& tables, const Pipeline& start, Picoseconds to_beat,
+                           const PipelineHeat& heat, int64_t moves, int64_t work, RandomStream& random,
+                           const SolveLimits& limits) {
+  return Annealer(tables, start, to_beat, heat, random).Run(moves, work, limits);
+}
 
 class StageAnnealing {
  public:

@@ -261,8 +261,7 @@ StageGraph UnetStages(int32_t num_stages, uint64_t seed) {
 
 MappingInstance MakeInstance(const StageGraph& graph, int32_t num_replicas, int32_t num_devices, const Network& network,
                              MappingObjective objective) {
-  MappingInstance instance{.num_stages = static_cast<int32_t>(graph.compute_ms.size()),
-                           .num_replicas = num_replicas,
+  MappingInstance instance{.replicas = StageReplicas(static_cast<int32_t>(graph.compute_ms.size()), num_replicas),
                            .device_kind = std::vector<int32_t>(Index(num_devices), 0),
                            .compute_ms = graph.compute_ms,
                            .objective = objective,

@@ -109,21 +109,21 @@ class PipelineCase {
 
   // Time per micro-batch in ms.
   double ConsecutiveMs(const StagePartition& partition) const {
-    const MappingInstance instance = MappingInstanceOf(request(), partition, shape_.replicas);
+    const MappingInstance instance = MappingInstanceOf(request(), partition, ReplicasOf(partition));
     return TimeOf(partition, MapConsecutively(instance, *AssignKinds(instance)));
   }
 
   // The same with all pairs of devices at the median speed, which is what the partitioner minimises.
   double FlatMs(const StagePartition& partition) const {
-    const MappingInstance instance = MappingInstanceOf(request(), partition, shape_.replicas);
+    const MappingInstance instance = MappingInstanceOf(request(), partition, ReplicasOf(partition));
     const Placement placement =
-        PlacementOf(partition, shape_.replicas, MapConsecutively(instance, *AssignKinds(instance)));
+        PlacementOf(partition, ReplicasOf(partition), MapConsecutively(instance, *AssignKinds(instance)));
     return ToMilliseconds(CostPlan({flat_.graph, flat_.cluster, problem_, flat_.costs}, placement).objective);
   }
 
   // Time per micro-batch by our mapping. nullopt: a bound is above the value.
   std::optional<double> MappedMs(const StagePartition& partition, TaskArena& arena) const {
-    const MappingInstance instance = MappingInstanceOf(request(), partition, shape_.replicas);
+    const MappingInstance instance = MappingInstanceOf(request(), partition, ReplicasOf(partition));
     const CpuLimit limit(absl::GetFlag(FLAGS_seconds));
     const MappingOutcome outcome =
         MapStages(instance, MappingOptions(), limit.limits(), arena, [](const MappingOutcome&) {}).value();
@@ -145,8 +145,12 @@ class PipelineCase {
  private:
   SearchRequest request() const { return {graph_, cluster_, problem_, costs_, options_, Algorithm::kParmesan, {}}; }
 
+  StageReplicas ReplicasOf(const StagePartition& partition) const {
+    return {static_cast<int32_t>(partition.stages.size()), shape_.replicas};
+  }
+
   double TimeOf(const StagePartition& partition, const Mapping& mapping) const {
-    return ToMilliseconds(ObjectiveOf(PlacementOf(partition, shape_.replicas, mapping)));
+    return ToMilliseconds(ObjectiveOf(PlacementOf(partition, ReplicasOf(partition), mapping)));
   }
 
   Picoseconds ObjectiveOf(const Placement& placement) const {

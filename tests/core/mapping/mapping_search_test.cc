@@ -1,5 +1,3 @@
-#include "core/mapping/mapping_search.h"
-
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -60,12 +58,37 @@ TEST(MappingSearchTest, AgreesWithBruteForceOnFewDevices) {
   EXPECT_GE(reached, compared - compared / 50);
 }
 
+TEST(MappingSearchTest, AgreesWithBruteForceWhereReplicasDoNotPairOff) {
+  RandomStream random(14);
+  TaskArena arena(2);
+  int64_t compared = 0;
+  int64_t reached = 0;
+  for (uint64_t i = 0; i < 160; ++i) {
+    SCOPED_TRACE(i);
+    const MappingInstance instance = MakeUnevenMappingInstance(7, random);
+    const std::optional<double> best = BestValueByBruteForce(instance);
+    const auto outcome = MapStages(instance, {}, WithWork(200'000), arena, Ignore);
+    ASSERT_EQ(outcome.has_value(), best.has_value());
+    if (!best.has_value()) continue;
+    ASSERT_TRUE(IsMapping(instance, outcome->mapping));
+    EXPECT_EQ(outcome->value, Evaluate(instance, outcome->mapping));
+    EXPECT_GE(outcome->value.value_ms, *best * (1 - kRounding));
+    EXPECT_LE(outcome->bound_ms() * (1 - kRounding), *best);
+    ++compared;
+    reached += outcome->value.value_ms <= *best * (1 + kRounding) ? 1 : 0;
+  }
+  EXPECT_GT(compared, 100);
+  // By annealing alone.
+  EXPECT_GE(reached, compared - compared / 25);
+}
+
 TEST(MappingSearchTest, GivesTheSameAnswerForAnyNumberOfThreads) {
   constexpr uint64_t kCases = 12;
   RandomStream random(12);
   for (uint64_t i = 0; i < kCases; ++i) {
     SCOPED_TRACE(i);
-    const MappingInstance instance = MakeRandomMappingInstance(24, random);
+    const MappingInstance instance =
+        i % 3 == 2 ? MakeUnevenMappingInstance(24, random) : MakeRandomMappingInstance(24, random);
     std::optional<MappingOutcome> first;
     for (const int threads : {1, 2, 8}) {
       TaskArena arena(threads);

@@ -11,8 +11,7 @@ namespace {
 // A chain of four stages, two replicas each, on a mesh of 2 x 4.
 MappingInstance ChainOnMesh() {
   MappingInstance instance{
-      .num_stages = 4,
-      .num_replicas = 2,
+      .replicas = StageReplicas(4, 2),
       .device_kind = std::vector<int32_t>(8, 0),
       .compute_ms = {1, 1, 1, 1},
       .allreduce_bytes = {1e6, 1e6, 1e6, 1e6},

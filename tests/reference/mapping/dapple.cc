@@ -62,10 +62,10 @@ Mapping MapByDapple(const MappingInstance& instance, const KindAssignment& kinds
   }
   Mapping mapping{.devices = std::vector<DeviceId>(instance.num_vertices()), .rings = RingsInReplicaOrder(instance)};
   std::vector<int32_t> room = kinds.replicas;
-  for (int32_t stage = 0; stage < instance.num_stages; ++stage) {
+  for (int32_t stage = 0; stage < instance.num_stages(); ++stage) {
     int32_t replica = 0;
     for (const DeviceId device : Order(machines, policy)) {
-      if (replica == instance.num_replicas) break;
+      if (replica == instance.replicas.Of(stage)) break;
       int32_t& left = room[Index(stage) * Index(instance.num_kinds) + Index(instance.device_kind[device.index()])];
       if (left == 0) continue;
       --left;

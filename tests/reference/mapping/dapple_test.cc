@@ -14,8 +14,7 @@ using ::testing::ElementsAre;
 
 // Three machines of four devices; three stages of three replicas.
 std::vector<std::vector<std::size_t>> DevicesByStage(DapplePolicy policy) {
-  const MappingInstance instance{.num_stages = 3,
-                                 .num_replicas = 3,
+  const MappingInstance instance{.replicas = StageReplicas(3, 3),
                                  .device_kind = std::vector<int32_t>(12, 0),
                                  .compute_ms = {1, 1, 1},
                                  .allreduce_bytes = {1, 1, 1},

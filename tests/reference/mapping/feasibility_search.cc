@@ -21,7 +21,7 @@ FeasibilitySearch::FeasibilitySearch(const MappingInstance& instance, const Link
       device_of_(scheme.order.size()),
       place_at_(scheme.order.size()),
       rings_(scheme.order.size()),
-      traffic_(Index(instance.num_stages)) {
+      traffic_(Index(instance.num_stages())) {
   for (const StageTraffic& traffic : instance.traffic) {
     traffic_[Index(traffic.from)].push_back(&traffic);
     traffic_[Index(traffic.to)].push_back(&traffic);
@@ -63,7 +63,7 @@ Mapping FeasibilitySearch::mapping() const { return {.devices = device_of_, .rin
 
 bool FeasibilitySearch::Fits(std::size_t position, DeviceId device, double target_ms) {
   const std::size_t vertex = scheme_.order[position];
-  if (!std::isfinite(instance_.ComputeMs(static_cast<int32_t>(vertex % Index(instance_.num_stages)), device))) {
+  if (!std::isfinite(instance_.ComputeMs(instance_.StageOf(vertex), device))) {
     return false;
   }
   device_of_[vertex] = device;
@@ -74,7 +74,7 @@ bool FeasibilitySearch::Fits(std::size_t position, DeviceId device, double targe
 }
 
 double FeasibilitySearch::LoadMs(std::size_t vertex) const {
-  const std::size_t stage = vertex % Index(instance_.num_stages);
+  const std::size_t stage = Index(instance_.StageOf(vertex));
   const std::size_t replica = vertex - stage;
   MappedWork work{.compute_ms = instance_.ComputeMs(static_cast<int32_t>(stage), device_of_[vertex])};
   for (const StageTraffic* traffic : traffic_[stage]) {
@@ -90,7 +90,7 @@ double FeasibilitySearch::LoadMs(std::size_t vertex) const {
 }
 
 double FeasibilitySearch::RingValueMs(std::size_t position, DeviceId device) {
-  const auto stage = static_cast<int32_t>(scheme_.order[position] % Index(instance_.num_stages));
+  const auto stage = instance_.StageOf(scheme_.order[position]);
   const bool is_first = scheme_.ring_edges[position].empty();
   RingTimes ring = is_first ? RingTimes() : rings_[position - 1];
   ring.compute_ms = std::max(ring.compute_ms, instance_.ComputeMs(stage, device));
@@ -100,7 +100,7 @@ double FeasibilitySearch::RingValueMs(std::size_t position, DeviceId device) {
     ring.slowest.latency_ms = std::max(ring.slowest.latency_ms, link.latency_ms);
   }
   rings_[position] = ring;
-  const double allreduce_ms = ring.slowest.Of(instance_.allreduce_bytes[Index(stage)], instance_.allreduce_hops);
+  const double allreduce_ms = ring.slowest.Of(instance_.allreduce_bytes[Index(stage)], instance_.AllReduceHops(stage));
   return instance_.load_weight * ring.compute_ms + instance_.allreduce_weight * allreduce_ms;
 }
 

@@ -39,8 +39,7 @@ int ForRandomProblems(uint64_t seed, int cases, int32_t max_devices, Body body) 
 }
 
 MappingInstance DiamondOfTwoReplicas(MappingObjective objective) {
-  MappingInstance instance{.num_stages = 3,
-                           .num_replicas = 2,
+  MappingInstance instance{.replicas = StageReplicas(3, 2),
                            .device_kind = std::vector<int32_t>(6, 0),
                            .compute_ms = {1, 1, 1},
                            .allreduce_bytes = {1, 1, 1},

@@ -28,15 +28,15 @@ std::vector<ScotchGraph::Arc> SourceArcs(const MappingInstance& instance) {
     bytes[{a, b}] += amount;
     bytes[{b, a}] += amount;
   };
-  for (int32_t replica = 0; replica < instance.num_replicas; ++replica) {
+  for (int32_t replica = 0; replica < instance.replicas.Of(0); ++replica) {
     for (const StageTraffic& traffic : instance.traffic) {
       if (!CountsLoads(instance.objective)) continue;
       add(instance.VertexOf(traffic.from, replica), instance.VertexOf(traffic.to, replica),
           traffic.forward_bytes + traffic.backward_bytes);
     }
-    for (int32_t stage = 0; stage < instance.num_stages; ++stage) {
+    for (int32_t stage = 0; stage < instance.num_stages(); ++stage) {
       if (!CountsRings(instance.objective)) continue;
-      add(instance.VertexOf(stage, replica), instance.VertexOf(stage, (replica + 1) % instance.num_replicas),
+      add(instance.VertexOf(stage, replica), instance.VertexOf(stage, (replica + 1) % instance.replicas.Of(0)),
           instance.allreduce_bytes[Index(stage)]);
     }
   }
@@ -112,7 +112,7 @@ class Repair {
 
  private:
   bool Take(std::size_t vertex, DeviceId device) {
-    int32_t& room = room_[vertex % Index(instance_.num_stages) * Index(instance_.num_kinds) +
+    int32_t& room = room_[Index(instance_.StageOf(vertex)) * Index(instance_.num_kinds) +
                           Index(instance_.device_kind[device.index()])];
     if (room == 0 || is_taken_[device.index()]) return false;
     --room;

@@ -12,7 +12,7 @@ namespace {
 
 // Whether this build has Scotch.
 bool HasScotch() {
-  const MappingInstance instance{.num_stages = 1,
+  const MappingInstance instance{.replicas = StageReplicas(1, 1),
                                  .device_kind = {0, 0},
                                  .compute_ms = {1},
                                  .allreduce_bytes = {0},
@@ -23,8 +23,7 @@ bool HasScotch() {
 TEST(ScotchStaticMappingTest, KeepsPipelinesInNodes) {
   if (!HasScotch()) GTEST_SKIP() << "this build has no Scotch";
   MappingInstance instance{
-      .num_stages = 4,
-      .num_replicas = 4,
+      .replicas = StageReplicas(4, 4),
       .device_kind = std::vector<int32_t>(16, 0),
       .compute_ms = {1, 1, 1, 1},
       .allreduce_bytes = {1e6, 1e6, 1e6, 1e6},
@@ -58,7 +57,7 @@ TEST(ScotchStaticMappingTest, MapsWhateverHasAMappingAlikeForASeed) {
 }
 
 TEST(ScotchStaticMappingTest, RefusesLargeMachines) {
-  const MappingInstance instance{.num_stages = 1,
+  const MappingInstance instance{.replicas = StageReplicas(1, 1),
                                  .device_kind = std::vector<int32_t>(2'000, 0),
                                  .compute_ms = {1},
                                  .allreduce_bytes = {0},

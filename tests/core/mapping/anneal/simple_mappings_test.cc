@@ -18,8 +18,7 @@ constexpr double kMegabyte = 1e6;
 // Three stages in a chain, two replicas each, in nodes of three devices: 1 ms for a megabyte inside, 10 ms between.
 MappingInstance ChainInNodes(int32_t num_kinds) {
   MappingInstance instance{
-      .num_stages = 3,
-      .num_replicas = 2,
+      .replicas = StageReplicas(3, 2),
       .device_kind = std::vector<int32_t>(6, 0),
       .num_kinds = num_kinds,
       .compute_ms = std::vector<double>(3 * static_cast<std::size_t>(num_kinds), 1.0),
@@ -59,7 +58,7 @@ TEST(SimpleMappingsTest, GreedyFollowsTheTrafficThatTheObjectiveCounts) {
   EXPECT_THAT(Devices(MapGreedily(instance, links, kinds)), ElementsAre(0, 1, 2, 3, 4, 5));
   // Only rings count: the second replica joins the first one where there is a device left.
   instance.objective = MappingObjective::kAllReduce;
-  instance.num_stages = 1;
+  instance.replicas = StageReplicas(1, 2);
   instance.traffic.clear();
   EXPECT_THAT(Devices(MapGreedily(instance, links, *AssignKinds(instance))), ElementsAre(0, 1));
 }

@@ -19,8 +19,7 @@ Network AsymmetricNetwork(std::size_t devices) {
 
 // Two stages, two replicas, on devices 0 .. 3 with a spare one; stage 1 sends back more than it gets.
 MappingInstance TwoByTwo() {
-  return {.num_stages = 2,
-          .num_replicas = 2,
+  return {.replicas = StageReplicas(2, 2),
           .device_kind = {0, 0, 0, 0, 0},
           .compute_ms = {10, 20},
           .traffic = {{.from = 0,
@@ -30,7 +29,7 @@ MappingInstance TwoByTwo() {
                        .forward_transfers = 1,
                        .backward_transfers = 3}},
           .allreduce_bytes = {5000, 1000},
-          .allreduce_hops = 2,
+          .allreduce_hops = {2, 2},
           .network = AsymmetricNetwork(5)};
 }
 

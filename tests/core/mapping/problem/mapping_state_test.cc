@@ -17,14 +17,19 @@ namespace {
 constexpr uint64_t kCases = 300;
 constexpr int kMoves = 40;
 
+// One out of three has replicas that do not pair off.
+MappingInstance MakeInstance(uint64_t i, RandomStream& random) {
+  return i % 3 == 0 ? MakeUnevenMappingInstance(12, random) : MakeRandomMappingInstance(12, random);
+}
+
 // Exchanges at random, turns a part of a ring around, or lets two replicas change places; may do nothing.
 void MoveAtRandom(MappingState& state, RandomStream& random) {
   const MappingInstance& instance = state.tables().instance();
   if (instance.HasRings() && instance.free_ring_order && random.Below(3) == 0) {
-    const auto stage = static_cast<int32_t>(random.Below(Index(instance.num_stages)));
+    const auto stage = static_cast<int32_t>(random.Below(Index(instance.num_stages())));
     const auto vertex = [&] {
       return static_cast<int32_t>(
-          instance.VertexOf(stage, static_cast<int32_t>(random.Below(Index(instance.num_replicas)))));
+          instance.VertexOf(stage, static_cast<int32_t>(random.Below(Index(instance.replicas.Of(stage))))));
     };
     const int32_t a = vertex();
     const int32_t b = vertex();
@@ -58,7 +63,7 @@ TEST(MappingStateTest, FollowsMovesLikeAFreshState) {
   RandomStream random(1);
   for (uint64_t i = 0; i < kCases; ++i) {
     SCOPED_TRACE(i);
-    MappingInstance instance = MakeRandomMappingInstance(12, random);
+    MappingInstance instance = MakeInstance(i, random);
     const std::optional<Mapping> start = MakeRandomMapping(instance, random);
     if (!start.has_value()) continue;
     const MappingTables tables(instance, SolveLimits(), arena);
@@ -87,7 +92,7 @@ TEST(MappingStateTest, LoadsAreThoseOfTheEvaluation) {
   RandomStream random(2);
   for (uint64_t i = 0; i < kCases; ++i) {
     SCOPED_TRACE(i);
-    MappingInstance instance = MakeRandomMappingInstance(12, random);
+    MappingInstance instance = MakeInstance(i, random);
     if (instance.objective == MappingObjective::kAllReduce) continue;
     const std::optional<Mapping> mapping = MakeRandomMapping(instance, random);
     if (!mapping.has_value()) continue;
@@ -106,8 +111,8 @@ TEST(MappingPenaltiesTest, PreviewsWhatFreshPenaltiesSay) {
   RandomStream random(3);
   for (uint64_t i = 0; i < kCases; ++i) {
     SCOPED_TRACE(i);
-    MappingInstance instance = MakeRandomMappingInstance(12, random);
-    instance.allreduce_hops = 0;
+    MappingInstance instance = MakeInstance(i, random);
+    instance.allreduce_hops.clear();
     const std::optional<Mapping> start = MakeRandomMapping(instance, random);
     if (!start.has_value()) continue;
     const MappingTables tables(instance, SolveLimits(), arena);

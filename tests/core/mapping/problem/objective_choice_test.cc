@@ -6,8 +6,7 @@ namespace planwright {
 namespace {
 
 MappingInstance Instance(double ring_bytes) {
-  return {.num_stages = 2,
-          .num_replicas = 2,
+  return {.replicas = StageReplicas(2, 2),
           .device_kind = {0, 0, 0, 0},
           .compute_ms = {1, 1},
           .traffic = {{.from = 0, .to = 1, .forward_bytes = 60, .backward_bytes = 40}},
@@ -22,7 +21,7 @@ TEST(ObjectiveChoiceTest, TakesWhatCarriesMoreBytes) {
 
 TEST(ObjectiveChoiceTest, WithoutRingsOnlyLoadsCount) {
   MappingInstance instance = Instance(1000);
-  instance.num_replicas = 1;
+  instance.replicas = StageReplicas(2, 1);
   EXPECT_EQ(ChooseObjective(instance), MappingObjective::kLoad);
 }
 

@@ -14,8 +14,7 @@ namespace {
 
 // A stage of `replicas` replicas on a torus of one dimension.
 MappingInstance OnCycle(int32_t replicas) {
-  return {.num_stages = 1,
-          .num_replicas = replicas,
+  return {.replicas = StageReplicas(1, replicas),
           .device_kind = std::vector<int32_t>(Index(replicas), 0),
           .compute_ms = {1},
           .allreduce_bytes = {1e6},

@@ -16,8 +16,7 @@ constexpr double kNever = std::numeric_limits<double>::infinity();
 
 MappingInstance Instance(int32_t stages, int32_t replicas, std::vector<int32_t> device_kind, int32_t kinds,
                          std::vector<double> compute_ms) {
-  return {.num_stages = stages,
-          .num_replicas = replicas,
+  return {.replicas = StageReplicas(stages, replicas),
           .device_kind = std::move(device_kind),
           .num_kinds = kinds,
           .compute_ms = std::move(compute_ms),

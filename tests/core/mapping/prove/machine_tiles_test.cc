@@ -14,8 +14,7 @@ namespace planwright {
 namespace {
 
 MappingInstance MakeChain(int32_t stages, int32_t replicas, const Interconnect& interconnect) {
-  MappingInstance instance{.num_stages = stages,
-                           .num_replicas = replicas,
+  MappingInstance instance{.replicas = StageReplicas(stages, replicas),
                            .device_kind = std::vector<int32_t>(Index(stages * replicas), 0),
                            .compute_ms = std::vector<double>(Index(stages), 1),
                            .allreduce_bytes = std::vector<double>(Index(stages), 1e6),
@@ -72,7 +71,7 @@ TEST(MachineTilesTest, FindsNoneWhereLinksOrKindsDifferOrDevicesAreIdle) {
   kinds.compute_ms = std::vector<double>(8, 1);
   kinds.device_kind[5] = 1;
   MappingInstance idle = MakeChain(4, 4, Torus(4));
-  idle.num_replicas = 3;
+  idle.replicas = StageReplicas(4, 3);
   for (const MappingInstance* instance : {&irregular, &kinds, &idle}) {
     const LinkTimes links(instance->network, instance->num_devices());
     EXPECT_TRUE(TilesOf(ReplicaModel(*instance, links), 8, poller).empty());

@@ -137,7 +137,7 @@ TEST(ReplicaCoverSearchTest, AgreesWithAPlainSearchWithAndWithoutSymmetry) {
       refuted += *expected ? 0 : 1;
       const ReplicaCoverAnswer answer = *expected ? ReplicaCoverAnswer::kFound : ReplicaCoverAnswer::kNone;
       ReplicaCoverQuestion question{
-          .devices = devices, .replicas = instance.num_replicas, .target_ms = target, .work = 500'000};
+          .devices = devices, .replicas = model.num_replicas(), .target_ms = target, .work = 500'000};
       const ReplicaCoverAnswer wrong = *expected ? ReplicaCoverAnswer::kNone : ReplicaCoverAnswer::kFound;
       const ReplicaCoverAnswer plain = with.Ask(question, poller);
       decided += plain == answer ? 1 : 0;

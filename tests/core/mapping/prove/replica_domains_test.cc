@@ -26,13 +26,12 @@ MappingInstance OneWayCircle(std::size_t devices, std::size_t near_on_either_sid
       if (devices - ahead <= near_on_either_side) bandwidth = 2.5e8;
     }
   }
-  MappingInstance instance{.num_stages = 5,
-                           .num_replicas = 1,
+  MappingInstance instance{.replicas = StageReplicas(5, 1),
                            .device_kind = std::vector<int32_t>(devices, 0),
                            .compute_ms = std::vector<double>(5, 0),
                            .allreduce_bytes = std::vector<double>(5, 0),
                            .network = Network(matrix)};
-  for (int32_t stage = 1; stage < instance.num_stages; ++stage) {
+  for (int32_t stage = 1; stage < instance.num_stages(); ++stage) {
     instance.traffic.push_back({.from = 0, .to = stage, .forward_bytes = 1e6, .backward_bytes = 1e6});
   }
   return instance;

@@ -262,7 +262,7 @@ std::optional<Placement> PipedreamMapped(const SearchRequest& request, const Sol
   StagePartition partition;
   partition.stages = *stages;
   partition.classes.assign(stages->size(), DeviceClassId(0));
-  const int32_t replicas = *request.problem.num_replicas;
+  const StageReplicas replicas(static_cast<int32_t>(stages->size()), *request.problem.num_replicas);
   const MappingInstance instance = MappingInstanceOf(request, partition, replicas);
   const auto outcome = MapStages(instance, MappingOptions(), limits, arena, [](const MappingOutcome&) {});
   if (!outcome.has_value()) return std::nullopt;

@@ -105,7 +105,7 @@ constexpr std::array<Known, 21> kKnown = {{
     {"pipedream", "2", 0x38b1ba6ddab199bb},       {"scotch", "2", 0x27e4885d1ec6193a},
     {"max_load", "2", 0x917fc35bc15116db},        {"contiguous_periodic", "2", 0xd3d395fd0bd5c5b0},
     {"madpipe", "2", 0x8b2b686ceacd311c},         {"periodic_annealing", "2", 0x91e3eef8e3ff03df},
-    {"parmesan", "2", 0xe4a9373c0c522600},        {"parmesan_paper", "2", 0x5ba011d51c6944f1},
+    {"parmesan", "3", 0xe4a9373c0c522600},        {"parmesan_paper", "2", 0x5ba011d51c6944f1},
     {"enumeration", "1", 0xd37b0f4df9aa1eb0},     {"sequence_dp", "1", 0x1fcb8fdefe1a3a1b},
     {"stage_annealing", "1", 0x387faff491981ac4},
 }};
