@@ -112,6 +112,9 @@ function(planwright_test)
     # Behind precompiled headers g++ 12 sees writes beyond strings where there are none.
     target_compile_options(${ARG_NAME} PRIVATE -Wno-array-bounds -Wno-stringop-overflow)
   endif()
+  if(PLANWRIGHT_MUTANTS)
+    target_link_libraries(${ARG_NAME} PRIVATE planwright_reached_cases)
+  endif()
   planwright_ctest(NAME ${ARG_NAME} LABEL ${ARG_LABEL} COMMAND ${ARG_NAME} TIMEOUT ${ARG_TIMEOUT})
 endfunction()
 
