@@ -107,8 +107,11 @@ class Tree:
     def __init__(self, tree, build):
         self.tree, self.build = pathlib.Path(tree).resolve(), pathlib.Path(build).resolve()
         commands = json.loads((self.build / "compile_commands.json").read_text())
-        self.objects = {os.path.relpath(command["file"], self.tree): command["output"] for command in commands
-                        if "/tests/" not in os.path.relpath(command["file"], self.tree)}
+        self.objects = {}
+        for command in commands:
+            object_file = re.search(r" -o (\S+)", command["command"]).group(1)
+            if not object_file.startswith("tests/"):
+                self.objects[os.path.relpath(command["file"], self.tree)] = object_file
         self.originals = {}
         shutil.copy(HERE / "planwright_mutants.h", self.tree)
 
@@ -257,9 +260,10 @@ def main():
     tree = Tree(arguments.tree, arguments.build)
     mutants = chosen_mutants(arguments)
     numbers = tree.compile(mutants)
+    print(f"{len(numbers)} of {len(mutants)} changes compile", flush=True)
     numbers = numbers if arguments.lines else numbers[:arguments.count]
     programs = sorted({program for number in numbers for program in programs_of(mutants[number].path)})
-    print(f"{len(numbers)} changes compiled; {len(programs)} programs are asked", flush=True)
+    print(f"{len(programs)} programs are asked", flush=True)
     tree.build_programs(programs)
     folder = tree.build / "reached"
     shutil.rmtree(folder, ignore_errors=True)

@@ -167,8 +167,6 @@ def left_operand(code, end, level):
     while True:
         while position > 0 and code[position - 1].isspace():
             position -= 1
-        if position == 0 or code[position - 1] in "([{,;<":
-            break
         word_start = run_before(code, position)
         word = code[word_start:position]
         if word in PRECEDENCE:
@@ -176,6 +174,8 @@ def left_operand(code, end, level):
                 break
             position, after_operand = word_start, False
             continue
+        if position == 0 or code[position - 1] in "([{,;<":
+            break
         if after_operand and not begins_with_member(code[start:]):
             break
         atom_start = atom_before(code, position)
@@ -195,14 +195,14 @@ def right_operand(code, start, level):
     while True:
         while position < len(code) and code[position].isspace():
             position += 1
-        if position == len(code) or code[position] in ")]},;>":
-            break
         word = code[position:run_after(code, position)]
         if word in PRECEDENCE:
             if PRECEDENCE[word] >= level and level != ASSIGNMENT:
                 break
             position, after_operand = position + len(word), False
             continue
+        if position == len(code) or code[position] in ")]},;>":
+            break
         if after_operand and not begins_with_member(word):
             break
         end = atom_after(code, position)
@@ -221,7 +221,7 @@ def operator_changes(code):
             continue
         other = OTHER_OPERATOR[operator]
         yield Change(f"{operator} to {other}", (left, right), [(left, match.start()), (match.end(), right)],
-                     "{0}" + other + " {1}", "{0}" + operator + "{1}", match.span())
+                     "{0}" + other + "{1}", "{0}" + operator + "{1}", match.span())
 
 
 def condition_changes(code):
