@@ -254,6 +254,7 @@ def main():
     parser.add_argument("--count", type=int, default=200)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--lines", help="every change of these lines instead, as FILE:LINE,FILE:LINE")
+    parser.add_argument("--programs", help="only these of the programs are asked, as NAME,NAME")
     parser.add_argument("--parallel", type=int, default=os.cpu_count())
     parser.add_argument("folders", nargs="*", default=FOLDERS)
     arguments = parser.parse_args()
@@ -262,7 +263,8 @@ def main():
     numbers = tree.compile(mutants)
     print(f"{len(numbers)} of {len(mutants)} changes compile", flush=True)
     numbers = numbers if arguments.lines else numbers[:arguments.count]
-    programs = sorted({program for number in numbers for program in programs_of(mutants[number].path)})
+    programs = {program for number in numbers for program in programs_of(mutants[number].path)}
+    programs = sorted(programs & set(arguments.programs.split(",")) if arguments.programs else programs)
     print(f"{len(programs)} programs are asked", flush=True)
     tree.build_programs(programs)
     folder = tree.build / "reached"
