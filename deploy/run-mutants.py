@@ -136,7 +136,7 @@ class Tree:
             output = self.ninja([self.objects[path] for path in dirty]).stdout
             dirty = {path for path in dirty if f"FAILED: {self.objects[path]}" in output}
             for path in dirty:
-                lines = {int(line) for line in re.findall(re.escape(path) + r":(\d+):\d+:", output)}
+                lines = {int(line) for line in re.findall(re.escape(path) + r":(\d+):\d+:\s+(?:error|required from here)", output)}
                 of_path = [n for n, m in left.items() if m.path == path]
                 hit = [n for n in of_path if any(left[n].first_line <= line <= left[n].last_line for line in lines)]
                 if not of_path:
