@@ -30,13 +30,6 @@ if(PLANWRIGHT_FUZZ)
   target_link_options(planwright_flags INTERFACE -fsanitize=fuzzer-no-link)
 endif()
 
-# clang-tidy for one target of our own.
-function(planwright_tidy target)
-  if(PLANWRIGHT_CLANG_TIDY)
-    set_target_properties(${target} PROPERTIES CXX_CLANG_TIDY "${CLANG_TIDY_PROGRAM};--warnings-as-errors=*")
-  endif()
-endfunction()
-
 # planwright_library(NAME name SOURCES ... DEPENDS ...)
 function(planwright_library)
   cmake_parse_arguments(ARG "" "NAME" "SOURCES;DEPENDS" ${ARGN})
@@ -46,7 +39,6 @@ function(planwright_library)
   if(CMAKE_CURRENT_SOURCE_DIR MATCHES "^${PROJECT_SOURCE_DIR}/core(/|$)")
     set_property(GLOBAL APPEND PROPERTY PLANWRIGHT_CORE_LIBRARIES ${ARG_NAME})
   endif()
-  planwright_tidy(${ARG_NAME})
 endfunction()
 
 # planwright_program(NAME name SOURCES ... DEPENDS ...)
@@ -54,16 +46,15 @@ function(planwright_program)
   cmake_parse_arguments(ARG "" "NAME" "SOURCES;DEPENDS" ${ARGN})
   add_executable(${ARG_NAME} ${ARG_SOURCES})
   target_link_libraries(${ARG_NAME} PRIVATE planwright_flags ${ARG_DEPENDS})
-  planwright_tidy(${ARG_NAME})
 endfunction()
 
 # planwright_ctest(NAME name LABEL label COMMAND ... [TIMEOUT seconds])
-# One ctest test of any command that runs in the root of the sources. Labels: unit, integration, format, structure; a
-# test with another label would be run by nobody. Exit code 77 means skipped; the command prints why. Sanitizers and
+# One ctest test of any command that runs in the root of the sources. Labels: unit, integration, format, structure,
+# tidy; a test with another label would be run by nobody. Exit code 77 means skipped; the command prints why. Sanitizers and
 # coverage slow code down, so its time is stretched there.
 function(planwright_ctest)
   cmake_parse_arguments(ARG "" "NAME;LABEL;TIMEOUT" "COMMAND" ${ARGN})
-  if(NOT ARG_LABEL MATCHES "^(unit|integration|format|structure)$")
+  if(NOT ARG_LABEL MATCHES "^(unit|integration|format|structure|tidy)$")
     message(FATAL_ERROR "Test ${ARG_NAME}: unknown label \"${ARG_LABEL}\"")
   endif()
   if(NOT ARG_TIMEOUT)
@@ -111,6 +102,9 @@ function(planwright_test)
     target_precompile_headers(${ARG_NAME} REUSE_FROM ${TEST_HEADERS})
     # Behind precompiled headers g++ 12 sees writes beyond strings where there are none.
     target_compile_options(${ARG_NAME} PRIVATE -Wno-array-bounds -Wno-stringop-overflow)
+  endif()
+  if(PLANWRIGHT_MUTANTS)
+    target_link_libraries(${ARG_NAME} PRIVATE planwright_reached_cases)
   endif()
   planwright_ctest(NAME ${ARG_NAME} LABEL ${ARG_LABEL} COMMAND ${ARG_NAME} TIMEOUT ${ARG_TIMEOUT})
 endfunction()

@@ -1,4 +1,4 @@
-# Tools that make a build faster where they are present, and clang-tidy where it is asked for.
+# Tools that make a build faster where they are present.
 include(CheckLinkerFlag)
 
 if(CCACHE_PROGRAM AND NOT DEFINED CMAKE_CXX_COMPILER_LAUNCHER)
@@ -11,13 +11,4 @@ if(MOLD_PROGRAM)
   if(COMPILER_LINKS_WITH_MOLD)
     add_link_options(-fuse-ld=mold)
   endif()
-endif()
-
-if(PLANWRIGHT_CLANG_TIDY)
-  # Version 14 does not parse all of the C++20 that g++ 12 does.
-  find_program(CLANG_TIDY_PROGRAM NAMES clang-tidy-19 clang-tidy)
-  if(NOT CLANG_TIDY_PROGRAM)
-    message(FATAL_ERROR "PLANWRIGHT_CLANG_TIDY needs clang-tidy: run deploy/setup.sh checks")
-  endif()
-  message(STATUS "Checking our own code with ${CLANG_TIDY_PROGRAM}")
 endif()

@@ -4,6 +4,11 @@
 #
 #   deploy/check-mutants.sh [--count=N] [--seed=N] [FOLDER ...]     default: 200 of core/cost, core/verify, core/model
 #                                                                   and server/codec
+#   deploy/check-mutants.sh --lines=FILE:LINE,... FOLDER ...        every change of these lines
+#
+# All changes are compiled at once, so one whole build is made (objects of the release build come from ccache). After
+# that, one of them is seen in a debugger as `PLANWRIGHT_MUTANT=17 build/mutants/tree/build/mutants/bin/cost_test`, 17
+# being the number at the start of its line.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -12,6 +17,6 @@ copy=build/mutants/tree
 rm -rf "$copy"
 mkdir -p "$copy"
 git archive HEAD | tar --extract --directory "$copy"
-cmake -S "$copy" -B "$copy/build/mutants" -G Ninja -DCMAKE_BUILD_TYPE=Release -DPLANWRIGHT_WERROR=OFF \
-  -DPLANWRIGHT_BUILD_BENCHMARKS=OFF
+cmake -S "$copy" -B "$copy/build/mutants" -G Ninja -DCMAKE_BUILD_TYPE=Release -DPLANWRIGHT_BUILD_BENCHMARKS=OFF \
+  -DPLANWRIGHT_MUTANTS=ON
 exec ./deploy/run-mutants.py --tree="$copy" --build="$copy/build/mutants" "$@"

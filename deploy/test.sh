@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # From a fresh Debian 12 machine to passed tests: installs the packages, builds everything and runs the tests with the
-# labels unit, integration, format and structure. Ends with ctest's summary.
+# labels unit, integration, format, structure and tidy. Ends with ctest's summary.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
