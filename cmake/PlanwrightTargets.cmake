@@ -21,8 +21,10 @@ if(PLANWRIGHT_SANITIZE)
   target_compile_definitions(planwright_flags INTERFACE PLANWRIGHT_SANITIZED)
 endif()
 if(PLANWRIGHT_COVERAGE)
-  target_compile_options(planwright_flags INTERFACE --coverage -fprofile-update=atomic)
-  target_link_options(planwright_flags INTERFACE --coverage)
+  # A file of counters for each program, which every run of it adds to.
+  target_compile_options(planwright_flags INTERFACE
+    -fprofile-instr-generate=${PROJECT_BINARY_DIR}/profiles/%m.profraw -fcoverage-mapping)
+  target_link_options(planwright_flags INTERFACE -fprofile-instr-generate)
 endif()
 if(PLANWRIGHT_FUZZ)
   # Coverage feedback in everything that a fuzz target calls; the targets themselves bring libFuzzer's main.

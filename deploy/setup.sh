@@ -32,7 +32,7 @@ declare -A packages=(
   # Pictures of the docs.
   [pictures]="graphviz python3-matplotlib"
   # Sanitizers, clang-tidy, fuzzing, coverage, and the sources of libraries for the thread sanitizer.
-  [checks]="clang clang-19 clang-tidy-19 libclang-rt-dev libclang-rt-19-dev gcovr dpkg-dev git"
+  [checks]="clang clang-19 clang-tidy-19 libclang-rt-dev libclang-rt-19-dev llvm-19 dpkg-dev git"
 )
 
 say() { echo "setup: $*" >&2; }

