@@ -27,7 +27,7 @@ struct OperatorCost {
 
 // How an operator runs divided among tensor, context and expert ranks; of one rank and micro-batch.
 struct OperatorVariant {
-  // Of a tensor that it makes or reads.
+  // What the exchange of a tensor that the operator makes or reads carries beside it.
   struct BoundaryExchange {
     std::string tensor;
     // Beside the tensor, for each operator at its other end that is in another stage.

@@ -57,7 +57,7 @@ struct JointSettings {
   bool first_layers_alike = false;
   std::optional<int32_t> num_stages;
   std::optional<int64_t> micro_batches;
-  // Of a graph without a transformer's shape; nullopt: unknown.
+  // Needed only for a graph without a transformer's shape; nullopt: unknown.
   std::optional<int64_t> tokens_per_sample;
   // What Objective::kMinDevices must reach; nullopt: a plan that fits is enough.
   std::optional<double> target_tokens_per_second;

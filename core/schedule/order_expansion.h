@@ -32,7 +32,7 @@ class OrderExpansion {
   const PipelineWork& work_;
   const TaskNumbers& numbers_;
   const TaskList& list_;
-  // Of each piece of work, the pieces that it waits for and those that wait for it.
+  // [piece of work]: the pieces that it waits for, and those that wait for it.
   std::vector<std::vector<int32_t>> before_;
   std::vector<std::vector<int32_t>> after_;
   // By task.

@@ -44,7 +44,7 @@ class ChainSums {
   std::vector<Picoseconds> backward_;
   std::vector<int64_t> static_bytes_;
   std::vector<int64_t> stored_bytes_;
-  // Of each layer.
+  // [i]: what a stage that begins with layer i receives and keeps for each micro-batch.
   std::vector<int64_t> received_bytes_;
   // [k][i]: maximum over the 2^k layers from i on.
   std::vector<std::vector<int64_t>> workspace_bytes_;
