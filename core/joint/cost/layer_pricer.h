@@ -19,7 +19,7 @@ namespace planwright {
 struct PriceQuery {
   DeviceClassId device_class;
   Degrees degrees;
-  // Of a micro-batch on one rank of the data degree.
+  // Samples of a micro-batch on one rank of the data degree.
   int64_t samples = 1;
   Sharding sharding = Sharding::kNone;
   // The stage's block takes several nodes; its groups that leave a node run at the speed between nodes.

@@ -13,11 +13,11 @@ namespace planwright {
 struct PassTimes {
   double forward = 0;
   double backward = 0;
-  // Of `forward`, what selective recomputation does again.
+  // The part of `forward` that selective recomputation does again.
   double scores = 0;
 };
 
-// Of one way to spread a stage. The arguments outlive it.
+// Prices the layers for one way to spread a stage. The arguments outlive it.
 class LayerTime {
  public:
   LayerTime(const TransformerShape& shape, const DeviceClass& device, const TrainingEfficiency& efficiency,
@@ -26,16 +26,16 @@ class LayerTime {
   // Tokens of a micro-batch on one context rank.
   double tokens() const { return tokens_; }
 
-  // Kernels alone.
+  // Kernels alone, without exchanges.
   PassTimes Compute(LayerKind kind) const;
-  // Of the backward pass, the gradients of weights: as many products as forward.
+  // The part of the backward pass that makes the gradients of weights: as many products as the forward pass.
   double Weights(LayerKind kind) const { return Products(kind); }
-  // Tensor, context and expert ranks, as far as computation does not hide them.
+  // Exchanges among tensor, context and expert ranks, as far as computation does not hide them.
   PassTimes Exchanges(LayerKind kind) const;
   // Gathers of parameters and scatters of gradients that sharding makes in every micro-batch. `compute` hides its
   // share.
   PassTimes Gathers(const ParameterShares& shares, const PassTimes& compute) const;
-  // Once a step: gradients, parameters, update; of tied embeddings the sum of both ends.
+  // What comes once a step: gradients, parameters, update; for tied embeddings also the sum of both ends.
   double StepEnd(LayerKind kind, const ParameterShares& shares) const;
 
  private:

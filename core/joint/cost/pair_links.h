@@ -30,11 +30,11 @@ inline constexpr TrainingLink kNoLink{std::numeric_limits<double>::infinity(), 0
 // No faster than either.
 TrainingLink Slower(const TrainingLink& a, const TrainingLink& b);
 
-// kNoLink: there is no such group of several ranks.
+// The slowest links that the groups of a stage use. kNoLink: there is no such group of several ranks.
 struct StageLinks {
-  // Of the rings of the tensor groups.
+  // In the rings of the tensor groups.
   TrainingLink tensor = kNoLink;
-  // Of the ranks that hold the same part of the layers: of their ring, and with a context or expert degree of any two.
+  // Among the ranks that hold the same part of the layers: in their ring; with a context or expert degree, of any two.
   TrainingLink copies = kNoLink;
 };
 

@@ -13,9 +13,9 @@ namespace planwright {
 
 // Bytes of parameters of one rank.
 struct HeldParameters {
-  // Of which there are data x context copies.
+  // Parameters of which data x context ranks hold copies.
   double ordinary = 0;
-  // And divided by the expert degree.
+  // Parameters of experts, of which data x context / expert degree ranks do.
   double experts = 0;
 
   double total() const { return ordinary + experts; }

@@ -76,7 +76,7 @@ class OperatorPricer : public LayerPricer {
   bool has_gradients_;
   std::vector<Border> borders_;
   std::vector<int32_t> kinds_;
-  // Of each kind the first layer.
+  // By kind: its first layer.
   std::vector<std::size_t> first_of_kind_;
 };
 

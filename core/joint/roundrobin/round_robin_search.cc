@@ -33,7 +33,7 @@ struct Label {
   // Data ranks of the stages.
   int64_t ranks = 0;
   int32_t stages = 0;
-  // Of the first of these stages: its end, its label there, and its degrees.
+  // The first of these stages: the ideal behind it, its label there, its tensor degree's position, and its data degree.
   std::size_t behind = 0;
   std::size_t next = 0;
   std::size_t degree = 0;
@@ -290,7 +290,7 @@ class Search {
   const double relative_gap_;
   Poller poller_;
   const std::function<void(const RoundRobinOutcome&)>& on_plan_;
-  // Of a set of operators.
+  // How many 64-bit words a set of operators takes.
   const int64_t words_;
   const IdealList list_;
   StageLoads loads_;

@@ -61,7 +61,7 @@ class StageLoads {
   int64_t LeastDeviceTime(std::size_t ideal) const { return device_time_[ideal]; }
 
  private:
-  // Of all operators at a degree, the cheapest for a byte first.
+  // Items of all operators at a degree, those that are cheapest for a byte first.
   const std::vector<AgainItem>& SortedItems(std::size_t degree, int64_t in_flight);
   bool IsIn(const StageSpan& span, int32_t op) const {
     return list_.ideals[span.behind].Has(op) && !list_.ideals[span.before].Has(op);
@@ -71,7 +71,7 @@ class StageLoads {
   struct Prefix {
     StageSums sums;
     int64_t forbidden = 0;
-    // Of the edges that leave the ideal, where they are read and where they are made.
+    // Edges that leave the ideal: their bytes where they are read and where they are made.
     int64_t entering_bytes = 0;
     int64_t leaving_bytes = 0;
   };
