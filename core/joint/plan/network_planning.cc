@@ -205,7 +205,7 @@ class NetworkPlanner {
     const std::size_t looked_at = std::min(budget, narrow.size());
     std::vector<Draft> drafts;
     for (std::size_t i = 0; i < looked_at && !poller_.ShouldStopNow(); ++i) {
-      // Of more than there is work for, some everywhere.
+      // Where there are more than there is work for, some of them are looked at, evenly spread.
       Draft draft{.scope = narrow[i * narrow.size() / looked_at], .plan = {}};
       if (!MayBeBetter(draft.scope)) continue;
       DraftPlans(linked, budget / looked_at / 2, draft);
@@ -358,7 +358,7 @@ class NetworkPlanner {
   TrainingCluster closest_;
   std::optional<JointAnswer> best_;
   std::vector<BoundedScope> scopes_;
-  // Of plans that were placed, by their decisions and the effort.
+  // Plans that were placed, by their decisions and the effort.
   std::map<std::vector<int64_t>, PlacedPlan> placed_;
   // Those of them whose layers were moved.
   std::set<const PlacedPlan*> shifted_;

@@ -20,7 +20,7 @@ struct ReachedLinks {
   TrainingLink others;
 };
 
-// Of a placed plan.
+// Returns the slowest links that a placed plan relies on.
 ReachedLinks ReachedBy(const PlacedPlan& placed);
 
 // As if each class were nodes of so many devices; classes with fewer have none.
