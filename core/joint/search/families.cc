@@ -50,7 +50,7 @@ struct LeastPrices {
   std::vector<int64_t> work;
   std::vector<int64_t> state;
   std::vector<int64_t> end;
-  // Of any layer what it sends, between the furthest devices.
+  // The longest time that any layer's output takes between the furthest devices.
   int64_t longest_transfer_ps = 0;
 };
 
@@ -229,7 +229,7 @@ std::vector<PipelineFamily> WithFirstLayersAgain(const JointSpace& space, const 
   std::vector<PipelineFamily> listed;
   for (const PipelineFamily& family : families) {
     if (poller.ShouldStop(1'000 + numbered)) break;
-    // Of a layer that is computed again, the least of both.
+    // The least time of a layer that is computed again, and the least that doing so takes.
     int64_t layer = kNever;
     int64_t again = kNever;
     for (int32_t number = 0; number < space.places.row().num_classes(); ++number) {

@@ -23,7 +23,7 @@ struct JointSpace {
   const SegmentNumbers& segments;
   // Resolved (ResolveJoint).
   const JointSettings& settings;
-  // Of every device, beside what the classes of the row may use.
+  // Bytes reserved on every device, on top of what the classes of the row may use.
   int64_t reserved_bytes = 0;
 
   int32_t num_layers() const { return static_cast<int32_t>(pricer.kinds().size()); }
@@ -31,7 +31,7 @@ struct JointSpace {
 
 struct PipelineFamily {
   Sharding sharding = Sharding::kNone;
-  // Of one rank of the data degree; where stages may differ, of all ranks together.
+  // Samples of a micro-batch on one rank of the data degree; where stages may differ, on all ranks together.
   int64_t samples = 1;
   int64_t micro_batches = 1;
   // At least one.
@@ -48,7 +48,7 @@ struct PipelineFamily {
   // to fit.
   std::optional<int32_t> first_layers_again = std::nullopt;
 
-  // Of a micro-batch on one rank of a stage so spread.
+  // Samples of a micro-batch on one rank of a stage so spread.
   int64_t SamplesOf(const Degrees& spread, bool per_stage) const { return per_stage ? samples / spread.data : samples; }
 };
 

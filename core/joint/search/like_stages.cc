@@ -202,7 +202,7 @@ int64_t LikeStages::StepPs(int32_t stage, int32_t layers) const {
   const int64_t stages = interleaving_.num_stages;
   const int64_t before = stage;
   const int64_t behind = stages - 1 - stage;
-  // Of other stages: one layer of a chunk, or an end of the model.
+  // The least that `count` other stages take: one layer of a chunk each, and one of them an end of the model.
   const auto through = [&](int64_t count, int64_t passes, int64_t end) {
     return count == 0 || !are_alike_ ? 0 : (count - 1) * passes + end;
   };

@@ -234,7 +234,7 @@ void StagePass::ExtendBy(const PlacedStage& stage, const Label& behind, int32_t 
   if (site.tables == nullptr) return;
   const int64_t end = places_.EndOf(behind.depth, site.span);
   if (end < 0 || end + StagesLeft(behind.behind + 1) * smallest_ > places_.size()) return;
-  // Of two tiers, nodes are one.
+  // Where there are only two tiers, a block has the second one where it fills nodes.
   const int32_t own = num_tiers_ == 2 ? int32_t{site.span.fills_nodes} : places_.TierOf(end, DevicesOf(stage));
   StageTable* table = site.tables[own];
   if (table == nullptr || !IsSoFarFrom(stage, end, behind)) return;
