@@ -23,7 +23,7 @@ constexpr int64_t kMostOfRound = 800'000;
 // Exact rounds come before annealing until they have had that much. Then they get as much as annealing while they bring
 // as much for their work; or a share of it, and where they only prove.
 constexpr int64_t kExactHeadStart = 100'000;
-// Of a yield, every turn.
+// What is left of an old yield after each further turn.
 constexpr double kFading = 0.8;
 constexpr int64_t kLesserShare = 6;
 // Devices of a tile at most, ways to tile that are tried, and work for each.

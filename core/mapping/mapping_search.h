@@ -106,14 +106,14 @@ class MappingSearch {
   std::vector<Task> tasks_;
   std::vector<int32_t> all_devices_;
   int64_t round_ = 0;
-  // Of each task in the next round, and of all tasks so far.
+  // The work that each task gets in the next round, and that all tasks had so far.
   int64_t round_work_ = 0;
   int64_t exact_work_ = 0;
-  // What exact rounds have earned by annealing.
+  // The work that exact rounds have earned by annealing.
   int64_t exact_due_ = 0;
   Yield exact_yield_;
   Yield annealing_yield_;
-  // Of set-up, of bounds, and of searches for the paper's instantiations and for tiles.
+  // The work of set-up, of bounds, and of searches for the paper's instantiations and for tiles.
   int64_t other_work_ = 0;
   MappingOutcome outcome_;
 };

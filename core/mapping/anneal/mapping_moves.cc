@@ -6,19 +6,19 @@
 namespace planwright {
 namespace {
 
-// Of the moves for a load, to any device at all.
+// Shares of the moves for a load that go to any device at all, and that look at the costliest edge.
 constexpr double kAnywhere = 0.08;
 constexpr double kCostliestEdge = 0.5;
 // Near devices to choose from, however small the slack.
 constexpr std::size_t kFewestNear = 6;
-// Of the moves for a ring.
+// Shares of the moves for a ring.
 constexpr double kReverse = 0.4;
 constexpr double kSegments = 0.3;
 constexpr double kReplicas = 0.3;
 constexpr int kTriesForReplica = 8;
 constexpr std::size_t kLongestSegment = 8;
 
-// Of the moves for a load where all-reduces count too.
+// Share of the moves for a load that exchange two replicas of a stage, where all-reduces count too.
 constexpr double kRelabel = 0.5;
 
 }  // namespace

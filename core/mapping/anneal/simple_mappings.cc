@@ -146,7 +146,7 @@ class GreedyMapper {
   // Replicas of a stage that a kind of device still takes.
   std::vector<int32_t> room_;
   std::vector<DeviceId> free_;
-  // Of the vertices placed so far.
+  // Devices and work of the vertices placed so far.
   std::vector<DeviceId> devices_;
   std::vector<MappedWork> work_;
   // By stage, over the ring's edges so far.

@@ -11,7 +11,7 @@
 namespace planwright {
 
 struct MappingValue {
-  // Of the objective, weights included.
+  // The value of the objective, weights included.
   double value_ms = 0;
   // Not weighted.
   double largest_load_ms = 0;
@@ -30,14 +30,14 @@ struct MappedWork {
   double LoadMs(Overlap overlap) const;
 };
 
-// Of one stage, for ValueOf: the largest of its replicas, and its all-reduce.
+// Times of one stage, for ValueOf: the largest compute and load of its replicas, and its all-reduce.
 struct StageTimes {
   double compute_ms = 0;
   double load_ms = 0;
   double allreduce_ms = 0;
 };
 
-// Of all replicas, at r * S + s. REQUIRES: IsMapping(instance, mapping). Complexity O(replicas x traffic).
+// The work of each replica, at r * S + s. REQUIRES: IsMapping(instance, mapping). Complexity O(replicas x traffic).
 std::vector<MappedWork> WorkOfReplicas(const MappingInstance& instance, const LinkTimes& links, const Mapping& mapping);
 
 // The least bandwidth and the greatest latency of the ring's links; 0 without replicas. `rings` and `devices` as in
@@ -49,7 +49,7 @@ MappingValue ValueOf(const MappingInstance& instance, const std::vector<StageTim
 
 // REQUIRES: IsMapping(instance, mapping).
 MappingValue Evaluate(const MappingInstance& instance, const LinkTimes& links, const Mapping& mapping);
-// The same; makes the LinkTimes first.
+// As above; makes the LinkTimes first.
 MappingValue Evaluate(const MappingInstance& instance, const Mapping& mapping);
 
 }  // namespace planwright

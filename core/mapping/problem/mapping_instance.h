@@ -46,13 +46,13 @@ enum class MappingObjective {
 // Times are milliseconds and sizes bytes, in doubles: the search compares them, core/cost rounds what is answered.
 struct MappingInstance {
   int32_t num_stages = 0;
-  // Of every stage. Replica r of a stage talks to replica r of the others.
+  // How many each stage has. Replica r of a stage talks to replica r of the others.
   int32_t num_replicas = 1;
   // By device. Devices of a kind are alike but for their links; -1: takes no part. More devices than replicas may be
   // there; the others stay idle.
   std::vector<int32_t> device_kind = {};
   int32_t num_kinds = 1;
-  // Of stage s on kind k at s * num_kinds + k. Infinity: the stage must not be there.
+  // The time of stage s on kind k at s * num_kinds + k. Infinity: the stage must not be there.
   std::vector<double> compute_ms = {};
   // At most one for each unordered pair of stages.
   std::vector<StageTraffic> traffic = {};
@@ -63,7 +63,7 @@ struct MappingInstance {
   // Load of a replica: SERIAL compute + in + out, OVERLAPPED max(compute, in + out), FULL_DUPLEX max(compute, in, out).
   Overlap overlap = Overlap::kSerial;
   MappingObjective objective = MappingObjective::kLoad;
-  // Of every load (with kAllReduce: of compute) and every all-reduce in the objective. REQUIRES: > 0.
+  // Weights of every load (with kAllReduce: of compute) and of every all-reduce in the objective. REQUIRES: > 0.
   double load_weight = 1;
   double allreduce_weight = 1;
   // False: each ring runs over its replicas in ascending order.
@@ -89,7 +89,7 @@ struct MappingInstance {
 };
 
 struct Mapping {
-  // Of replica r of stage s at r * S + s; no device twice.
+  // The device of replica r of stage s at r * S + s; no device twice.
   std::vector<DeviceId> devices = {};
   // By stage: its replicas in the order of the ring, which runs from each to the next and from the last to the first.
   // Empty without replicas.

@@ -107,7 +107,7 @@ class MappingState {
   const bool counts_rings_;
   std::vector<DeviceId> device_;
   std::vector<int32_t> vertex_on_;
-  // Of traffic e in replica r at r * num_edges_ + e.
+  // Times of traffic e in replica r, at r * num_edges_ + e.
   std::vector<EdgeTimes> edges_;
   std::vector<double> load_;
   // Vertex at place p of the ring of stage s at s * R + p, and the place of each vertex there.

@@ -54,7 +54,7 @@ class DeviceSymmetry {
 
   // By block: equal for two blocks of a kind iff their free devices can change places.
   std::vector<FreeSetKey> BlockKeys(const std::function<bool(int32_t)>& is_free) const;
-  // Of the whole set, with a number that tells searches of different kinds apart.
+  // The key of the whole free set, with a number that tells searches of different kinds apart.
   FreeSetKey KeyOf(const std::vector<FreeSetKey>& block_keys, int32_t salt) const;
 
  private:

@@ -56,7 +56,7 @@ class ReplicaDomains {
   int32_t replicas_left() const { return replicas_left_; }
   // Free devices that no replica needs.
   int32_t num_spare() const { return num_free_ - replicas_left_ * model_.num_stages(); }
-  // Of a place that remains: least time of one of its links, and of all of them together.
+  // Bounds for a place that remains: the least time of one of its links, and of all of them together.
   double Least(int32_t link, int32_t device) const { return least_[At(link, device)]; }
   double Total(int32_t stage, int32_t device) const { return total_[At(stage, device)]; }
   double Room(int32_t stage, int32_t device) const { return room_[At(stage, device)]; }
