@@ -23,7 +23,7 @@ namespace planwright {
 struct ClusteringOptions {
   // K.
   int32_t max_clusters = 256;
-  // Of equation 4.
+  // The factor of equation 4.
   double alpha = 0.001;
 };
 

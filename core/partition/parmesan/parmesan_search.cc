@@ -401,7 +401,7 @@ class Search {
   std::vector<Candidate> finalists_;
   // By its share of the clock.
   bool is_bound_interrupted_ = false;
-  // Of the best placement, if a mapping made it.
+  // The mapping that made the best placement, if one did.
   std::optional<MappingOutcome> winner_;
 };
 

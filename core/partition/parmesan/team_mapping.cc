@@ -16,7 +16,7 @@ namespace planwright {
 namespace {
 
 constexpr int64_t kMaxTrials = 20'000;
-// Of the value of the start: temperatures of the first and the last trial.
+// Temperatures of the first and the last trial, as shares of the value of the start.
 constexpr double kHot = 0.1;
 constexpr double kCold = 0.0005;
 constexpr double kShareOfMean = 0.1;

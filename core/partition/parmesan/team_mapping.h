@@ -37,7 +37,7 @@ class TeamMapping {
   // A device for each replica of each stage, those of stage s from first_of_stage_[s] on.
   using Devices = std::vector<DeviceId>;
 
-  // Of the slowest replica, and the mean over all: what moves towards a better slowest replica is worth something.
+  // The time of the slowest replica, and the mean over all: a move towards a better slowest replica is worth something.
   struct Value {
     double slowest = 0;
     double mean = 0;
@@ -54,7 +54,7 @@ class TeamMapping {
   const SearchRequest& request_;
   const StagePartition& partition_;
   const std::vector<int32_t> replicas_;
-  // Of replicas that pair off; only its times, bytes and kinds are looked at.
+  // Replicas that pair off; only its times, bytes and kinds are looked at.
   const MappingInstance pairs_;
   const LinkTimes links_;
   std::vector<std::size_t> first_of_stage_;
