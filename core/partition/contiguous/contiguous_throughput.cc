@@ -261,7 +261,7 @@ class Solver {
     for (int round = 0; round < kMaxFanOutRounds && record_.has_placement(); ++round) {
       const Picoseconds objective = record_.objective();
       if (objective <= record_.lower_bound()) return false;
-      // Of interest are plans that are better, and within the target.
+      // Only plans are of interest that are better and within the target.
       const Picoseconds limit = std::min(objective - Picoseconds(1), request_.target.value_or(objective));
       const std::optional<BlockInstance> raised = WithFanOutCosts(instance, limit.count(), limits_);
       if (!raised.has_value()) break;

@@ -77,8 +77,8 @@ struct LatencyInstance {
   std::vector<int64_t> cpu_time;
   std::vector<LatencyCpuLimit> cpu_limits;
 
-  // Of one subgraph, with the buffers of the tensors that it holds partly. An accelerator needs the sum over its
-  // subgraphs.
+  // The memory of one subgraph, with the buffers of the tensors that it holds partly. An accelerator needs the sum over
+  // its subgraphs.
   UnitMemory memory;
   // DECLARED: only UnitMemory::linear counts.
   bool memory_is_declared = true;

@@ -160,7 +160,7 @@ class Annealer {
     SetTerms();
   }
 
-  // Of the energy, as the forward phase gets more.
+  // Returns how the energy changes, but for a factor, as the forward phase gets more of the target.
   double Slope() const {
     const auto slope = [&](Picoseconds load, double target) {
       const double excess = static_cast<double>(load.count()) - target;

@@ -89,7 +89,7 @@ class AllocationAnnealer {
   bool Swap();
   bool Split();
   bool Merge();
-  // Of the stages that it may hold.
+  // Whether the device has no more stages than it may hold.
   bool HasRoom(int32_t device) const;
   // Energy of `candidate_`, on which the pattern search has the last word.
   double Judge(const SolveLimits& limits);

@@ -34,7 +34,7 @@ class ChainStageCosts {
   int64_t ResidentBytes(int32_t first, int32_t last) const {
     return StaticBytes(first, last) + BufferBytes(first) + BufferBytes(last + 1);
   }
-  // Of a stage alone on its device that stores `batches` micro-batches.
+  // The memory of a stage alone on its device that stores `batches` micro-batches.
   int64_t Bytes(int32_t first, int32_t last, int32_t batches) const {
     return StageBytes(ResidentBytes(first, last) + WorkspaceBytes(first, last), StoredBytes(first, last), batches);
   }

@@ -37,7 +37,7 @@ std::vector<std::string_view> EveryInterconnect();
 // MAX_THROUGHPUT with any overlap, and MIN_DEVICES, which searches over numbers of devices.
 Modes ThroughputModes(std::vector<std::string_view> interconnects, std::vector<ScheduleKind> schedules,
                       std::vector<Replication> replications, std::vector<Split> splits, std::string_view description);
-// The same for contiguous stages in synchronous steps of a number of micro-batches.
+// MAX_THROUGHPUT and MIN_DEVICES for contiguous stages in synchronous steps of a number of micro-batches.
 Modes StepModes(std::vector<std::string_view> interconnects, std::vector<Replication> replications,
                 std::string_view description);
 Modes LatencyModes(std::string_view description);

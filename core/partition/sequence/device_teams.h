@@ -22,9 +22,9 @@ struct DeviceTeam {
   // All of one class, and some units may run there.
   bool is_valid = false;
   DeviceClassId device_class{0};
-  // Of each; nullopt: unlimited.
+  // Each device has so much; nullopt: unlimited.
   std::optional<int64_t> memory_bytes;
-  // Of its ring; without bandwidth where gradients are not reduced.
+  // The slowest link of its ring; without bandwidth where gradients are not reduced.
   LinkSpeed ring;
   // By end: where the longest stage begins that the class supports, and that pins and bans let be here.
   std::vector<std::size_t> first_begin;

@@ -103,7 +103,7 @@ class Search {
     if (share > 0 && share < 1) rules_.emplace_back(request_.problem, through_host, share);
   }
 
-  // Of all compute time, on the first class that can run an operator.
+  // The forward passes' share of all compute time, each operator on the first class that can run it.
   double ForwardShare() const {
     double forward = 0;
     double both = 0;
@@ -312,7 +312,7 @@ class Search {
   const int64_t least_work_;
   const bool devices_differ_;
   std::vector<SequenceRule> rules_;
-  // Of the best placement.
+  // The sequence of the best placement.
   DeviceSequence best_sequence_;
 };
 

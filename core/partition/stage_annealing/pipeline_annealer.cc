@@ -65,7 +65,7 @@ class Annealer {
     energy_ = EnergyOf(state_.costs());
   }
 
-  // Of the pipeline as it stands.
+  // Returns the energy of a pipeline with these costs: its time, and penalties for what is not feasible.
   double EnergyOf(const PipelineCosts& costs) const {
     const double objective = static_cast<double>(costs.objective.count());
     const double excess = kOverflowCost * costs.overflow + kMisplacedCost * static_cast<double>(costs.misplaced) +
