@@ -319,7 +319,7 @@ class OperatorColours {
     }
   }
 
-  // Of all operators with the same label; of those without one their own.
+  // Returns for each operator one colour of all operators with the same label; for one without a label its own.
   std::vector<Colour> ColoursOfGroups(std::string Operator::*label) const {
     std::map<std::string_view, std::vector<Colour>> members;
     for (std::size_t op = 0; op < colours_.size(); ++op) {
@@ -430,7 +430,7 @@ class OperatorOrder {
     }
   }
 
-  // Of what is placed before and belongs to `op`, ascending.
+  // Returns the places of what is placed before and belongs to `op`, ascending.
   std::vector<std::size_t> PlacesAround(std::size_t op) const {
     std::vector<std::size_t> places;
     for (const std::size_t tensor : ends_.consumed[op])

@@ -50,8 +50,8 @@ struct PlanSimulation {
   std::vector<std::string> warnings;
 };
 
-// Of a problem with joint settings: the step that the plan states, a resource for each stage, whose ranks do the same;
-// the settings must be unset or say what the plan says.
+// Simulates a step of `placement`. With joint settings it is the step that the plan states, with a resource for each
+// stage, whose ranks do the same; `settings` must be unset or say what the plan says.
 // Constraints of the problem that do not keep the placement from running (memory, pins, the selection of devices, ...)
 // are not judged; what exceeds the memory is a warning. Looks at deadline and stop request between its steps.
 // Errors: as EvaluatePlacement; INVALID_ARGUMENT with violations of the fields of a SimulatePlanRequest also where the

@@ -402,7 +402,7 @@ class Turns {
     return outcome;
   }
 
-  // Of what ended the searches: a limit that more of would have helped.
+  // Returns the most telling reason why searches ended: a limit of which more would have helped, where there is one.
   StopReason MostTelling() const {
     static constexpr std::array kTelling = {StopReason::kTimeLimit, StopReason::kIdealLimit, StopReason::kMemoryLimit,
                                             StopReason::kWorkLimit};
@@ -449,7 +449,7 @@ class Turns {
   std::vector<StopReason> stop_reasons_;
   int64_t work_ = 0;
   int64_t rounds_ = 0;
-  // Of the search without a plan that says the most, the first of equals.
+  // Why the search without a plan failed that says the most, the first of equals.
   absl::Status error_;
 };
 
