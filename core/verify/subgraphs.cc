@@ -45,7 +45,7 @@ class Units {
     return keys;
   }
 
-  // Of units that exchange a tensor.
+  // Returns the precedences of units that exchange a tensor.
   std::vector<ItemPrecedence> ByTensors() const {
     std::vector<ItemPrecedence> precedences;
     for (std::size_t i = 0; i < graph_.tensors.size(); ++i) {

@@ -25,7 +25,7 @@ struct Assignment {
     std::size_t given_index = 0;
     // The replicas in the order given; one without replication.
     std::vector<DeviceId> devices;
-    // The same in the order of their all-reduce ring; empty without replication.
+    // These replicas in the order of their all-reduce ring; empty without replication.
     std::vector<DeviceId> ring;
     // Ascending, without dropped ones; not empty.
     std::vector<OperatorId> operators;

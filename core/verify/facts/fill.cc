@@ -10,8 +10,8 @@ namespace {
 
 int64_t RoundUp(int64_t count, int64_t multiple) { return (count + multiple - 1) / multiple * multiple; }
 
-// Of all replicas of a stage together: micro-batches between the start of its forward pass and the end of its backward
-// pass, where the stages behind it and their transfers have room for `behind`.
+// Returns how many micro-batches all replicas of a stage together hold between the start of the forward pass and the
+// end of the backward pass, where the stages behind it and their transfers have room for `behind`.
 int64_t HeldTogether(const ResolvedProblem& problem, bool through_host, int64_t behind, int64_t replicas) {
   int64_t own = replicas;
   const bool copies_beside = through_host && problem.overlap != Overlap::kSerial;

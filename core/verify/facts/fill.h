@@ -11,7 +11,7 @@
 
 namespace planwright {
 
-// Of one stage, in pipeline order.
+// What decides the turns of one stage; stages are listed in pipeline order.
 struct JudgedTurns {
   int64_t replicas = 1;
   // Turns that transfers between the stage and earlier ones take, of its slowest replica.
@@ -28,9 +28,9 @@ std::vector<int32_t> InFlightOf(const ResolvedProblem& problem, bool through_hos
 // Lanes are micro-batches that go through side by side, each lane with its share of the replicas of every stage.
 struct JudgedStep {
   int64_t lanes = 1;
-  // Of each lane.
+  // How many turns each lane takes.
   int64_t turns = 0;
-  // Of all lanes together.
+  // How many micro-batches all lanes do together.
   int64_t micro_batches = 1;
 };
 

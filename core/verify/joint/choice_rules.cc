@@ -157,7 +157,7 @@ class ChoiceRules {
     }
   }
 
-  // Of a language model all but embedding and head.
+  // Returns the stage's layers that are numbered: of a language model all but embedding and head.
   std::vector<int32_t> NumberedLayers(std::size_t s) const {
     const JointChunk& chunk = plan_.stages[s].chunks.front();
     const auto layers = static_cast<int32_t>(choices_.pricer.kinds().size());

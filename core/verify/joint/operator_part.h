@@ -28,13 +28,13 @@ struct OperatorPart {
   double extra = 0;
   double kept_again = 0;
   double held_again = 0;
-  // Of experts, which the expert degree divides.
+  // The parameters are those of experts, which the expert degree divides.
   bool has_experts = false;
   // A variant says how it is computed again.
   bool says_again = false;
   // By tensor, what is exchanged beside it between stages.
   std::map<std::string, double> beside;
-  // Of each tensor that it makes; nullopt: all of it.
+  // Bytes that are sent of each tensor that it makes; nullopt: all of it.
   std::optional<double> sent;
 };
 
