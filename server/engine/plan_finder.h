@@ -132,7 +132,7 @@ class PlanFinder {
     bool leads = false;
     int64_t waiting_bytes = 0;
     std::shared_ptr<ClaimKeeper::Claim> claim;
-    // Of those with a turn: when it began, and how long it waits until it looks again for the plan of another server.
+    // For orders with a turn: when it began, and how long it waits until it looks again for the plan of another server.
     Executor::Clock::time_point start = Executor::Clock::now();
     std::chrono::milliseconds pause{25};
     // Leaves the search.

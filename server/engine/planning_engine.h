@@ -39,7 +39,7 @@ struct EngineConfig {
   TimeLimits time_limits;
   // Threads of the arena that all searches share. >= 1.
   int cpus = 1;
-  // Of the process (memory_shares.h).
+  // Memory that the whole process may take (memory_shares.h).
   int64_t memory_budget_bytes = int64_t{8} << 30;
   // >= 1.
   int max_running = 1;
@@ -52,7 +52,7 @@ struct EngineConfig {
   int64_t max_message_bytes = int64_t{64} << 20;
   // Problems of one BatchCreatePlans.
   int64_t max_batch_size = 1000;
-  // Of the plans that are kept for those who ask again; 0: none are.
+  // What the plans may take that are kept for those who ask again; 0: none are kept.
   int64_t cache_bytes = 0;
   // What a tenant may store, and how long that is kept.
   Quota quota;
@@ -102,7 +102,7 @@ class PlanningEngine {
   // Stops between its steps as well.
   absl::StatusOr<SimulationMessages> SimulatePlan(const v1::SimulatePlanRequest& request,
                                                   const CallContext& context = CallContext());
-  // The same in two steps, the first of which may wait for the store: `given` is what the request was read to.
+  // The calls above in two steps, the first of which may wait for the store: `given` is what the request was read to.
   absl::StatusOr<GivenPlan> ReadGivenPlan(const v1::EvaluatePlanRequest& request, const CallContext& context);
   absl::StatusOr<GivenPlan> ReadGivenPlan(const v1::SimulatePlanRequest& request, const CallContext& context);
   absl::StatusOr<v1::EvaluatePlanResponse> EvaluatePlan(const v1::EvaluatePlanRequest& request, const GivenPlan& given,
@@ -128,7 +128,7 @@ class PlanningEngine {
                                     const CallContext& context);
   // A plan that is known already and good enough; nullptr: a search is needed. Does not look into the store.
   std::shared_ptr<const CachedPlan> FindPlan(const PlanTask& task, const CallContext& context);
-  // The same of the plan that the store has for the task, which is known from then on. Blocks on the store.
+  // Likewise the plan that the store has for the task, which is known from then on. Blocks on the store.
   std::shared_ptr<const CachedPlan> FetchPlan(const PlanTask& task, const CallContext& context);
   // Whether it is worth asking the store: there is one, it answers, and plans are kept at all.
   bool MayFetch() const { return config_.cache_bytes > 0 && stored_.MayAsk(); }

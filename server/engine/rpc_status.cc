@@ -25,7 +25,7 @@ namespace {
 constexpr std::size_t kFrameBytes = 300;
 // After which a store that does not answer may have come back.
 constexpr std::chrono::milliseconds kStoreRetryDelay{1000};
-// Of one violation in a message, whatever the limit.
+// What one violation may take in a message, whatever the limit.
 constexpr std::size_t kMinLineBytes = 400;
 
 std::string ReasonOf(const absl::Status& status) {

@@ -30,7 +30,7 @@ struct CachedPlan {
   v1::Plan plan;
   // What the search was given; where the clock or its caller cut it off, the time that it really had.
   SearchEffort effort;
-  // Of the task that it was made or verified for.
+  // PlanTask::key of the task that it was made or verified for.
   std::string key;
   // The devices that it could use, in the order that tasks with one shared form have in common
   // (SharedProblem::devices).
