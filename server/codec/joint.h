@@ -32,7 +32,7 @@ void EncodeJointPlan(const JointPlan& joint, const OperatorGraph& graph, v1::Pla
 // known, lists of unequal length, stages without choices. REQUIRES: wire.has_joint().
 JointPlan DecodeJointChoices(const v1::Plan& wire, const OperatorGraph& graph, Violations& violations);
 
-// The same of a plan to start from, at `path`, and back.
+// Likewise for the choices of a plan to start from, at `path`, and back.
 JointPlan DecodeStartChoices(const v1::JointChoices& wire, const OperatorGraph& graph, const FieldPath& path,
                              Violations& violations);
 void EncodeStartChoices(const JointPlan& plan, const OperatorGraph& graph, v1::JointChoices& wire);

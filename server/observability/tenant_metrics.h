@@ -59,7 +59,7 @@ class TenantMetrics {
   // `tenant` empty: it is not known who called. `code` as gRPC spells it.
   void CallHandled(const std::string& tenant, const std::string& code);
   void Searched(const std::string& tenant, std::chrono::nanoseconds elapsed);
-  // Of all tenants that use something; the others use nothing.
+  // `usage`: what every tenant uses that uses something; the others use nothing.
   void SetUsage(const std::map<std::string, Usage>& usage);
 
  private:

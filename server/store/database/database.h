@@ -43,7 +43,7 @@ class Database {
     kFree,
   };
 
-  // Of the disk that the database is on.
+  // How much room the disk has that the database is on.
   struct Room {
     int64_t free_bytes = 0;
     int64_t total_bytes = 0;

@@ -10,7 +10,7 @@
 
 namespace planwright::server {
 
-// The same bytes give the same result.
+// Compresses `bytes` and adds a checksum; equal bytes give the same result.
 std::string Pack(std::string_view bytes);
 
 // What was packed. DATA_LOSS: `packed` is nothing that Pack returned.

@@ -102,7 +102,7 @@ class SqlResult {
     return value;
   }
 
-  // The same for all rows.
+  // As Read, for all rows.
   template <typename Value, typename Decode>
   absl::StatusOr<std::vector<Value>> ReadAll(Decode decode) const {
     std::vector<Value> values;
