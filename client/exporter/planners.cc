@@ -104,7 +104,7 @@ absl::StatusOr<Exported> ExportPipedream(const ExportInput& input) {
   return exported;
 }
 
-// Of stages whose replicas take whole micro-batches in turn, as Piper's do.
+// Exports stages whose replicas take whole micro-batches in turn, as Piper's do.
 absl::StatusOr<Exported> ExportTurnsForPiper(const v1::Plan& plan) {
   nlohmann::ordered_json stages = nlohmann::ordered_json::array();
   for (const v1::Stage& stage : plan.stages()) {

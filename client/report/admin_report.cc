@@ -15,7 +15,7 @@ namespace {
 using google::protobuf::util::TimeUtil;
 
 constexpr Table::Align kRight = Table::Align::kRight;
-// Of the names that servers give: they are to be copied.
+// What is shown of the names that servers give: they are to be copied.
 constexpr std::size_t kNameLength = 44;
 
 // "0.4 s", "75 s", "12 min".

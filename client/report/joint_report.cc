@@ -244,7 +244,7 @@ std::string RecomputationText(v1::LayerRecomputation recomputation) {
   return EnumText(v1::LayerRecomputation_Name(recomputation), "LAYER_RECOMPUTATION_");
 }
 
-// Of a graph without a transformer they have the names of operators.
+// Whether layers are numbered; those of a graph without a transformer have the names of operators.
 bool AreNumbered(const v1::JointStage::Chunk& chunk, std::string_view prefix) {
   return std::any_of(chunk.layers().begin(), chunk.layers().end(),
                      [&](const std::string& layer) { return std::string_view(layer).starts_with(prefix); });

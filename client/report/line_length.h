@@ -10,7 +10,7 @@ namespace planwright::client {
 inline constexpr std::size_t kMaxLineLength = 120;
 
 struct LineLengths {
-  // Of what goes to standard output, and of notes and errors.
+  // The length of lines that go to standard output, and of notes and errors.
   std::size_t report = kMaxLineLength;
   std::size_t note = kMaxLineLength;
 };

@@ -16,7 +16,7 @@ namespace {
 using Resource = v1::SimulationSummary::Resource;
 
 constexpr Table::Align kRight = Table::Align::kRight;
-// Of a timeline, where lines are long enough.
+// The columns of a timeline, where lines are long enough.
 constexpr std::size_t kMostColumns = 96;
 constexpr std::size_t kMaxRows = 32;
 constexpr std::size_t kMaxNameLength = 16;

@@ -11,7 +11,7 @@
 
 namespace planwright::client {
 
-// Of a tenant, since the server began.
+// What a tenant has used since the server began.
 struct TenantCounters {
   int64_t calls = 0;
   double search_seconds = 0;

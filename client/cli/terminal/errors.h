@@ -33,8 +33,8 @@ void PrintError(const absl::Status& status, std::ostream& out);
 // REQUIRES: !status.ok().
 ExitCode ExitCodeFor(const absl::Status& status);
 
-// Of several attempts at a plan: 0 if there is one, else kUsage where all were refused, else a proof counts more than a
-// search without result. REQUIRES: !attempts.empty().
+// The exit code of several attempts at a plan: 0 if there is one, else kUsage where all were refused, else a proof
+// counts more than a search without result. REQUIRES: !attempts.empty().
 ExitCode ExitCodeForAll(std::span<const absl::Status> attempts);
 
 }  // namespace planwright::client

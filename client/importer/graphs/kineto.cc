@@ -145,7 +145,7 @@ class Sweep {
     } else {
       backward_us_[inside.sequence] += kernel->second;
     }
-    // Of several launches with one number the first has it.
+    // The first of several launches with one number has it.
     kernel_us_.erase(kernel);
   }
 

@@ -47,7 +47,7 @@ std::size_t KindOf(std::string_view operation) {
 struct Cell {
   // nullptr: nothing.
   const v1::SimulatedTask* task = nullptr;
-  // Of the column.
+  // How much of the column it takes.
   double share = 0;
 };
 

@@ -16,7 +16,7 @@ namespace planwright::webhook {
 
 enum class JobKind { kJob, kJobSet, kPyTorchJob, kTrainJob };
 
-// Of the object that a review speaks of, or of a controller; nullopt: none that is judged.
+// The kind of the object that a review speaks of, or of a controller; nullopt: none that is judged.
 std::optional<JobKind> JobKindNamed(std::string_view group, std::string_view kind);
 
 // Something that resources and variables are stated for: a container, or the trainer of a TrainJob.
@@ -28,7 +28,7 @@ struct Asker {
 
 // Pods of one template.
 struct PodSet {
-  // Of the replicated job or replica type; empty where there is one template.
+  // The replicated job or replica type; empty where there is one template.
   std::string name;
   // Copies of the set; their pods are counted in `pods`.
   int64_t replicas = 1;

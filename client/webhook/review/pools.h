@@ -44,14 +44,14 @@ struct PoolLink {
 struct PoolLevel {
   // The node label whose value names the unit; empty: Kueue does not know the level.
   std::string label;
-  // Of one unit; 0: all of the pool.
+  // How many one unit has; 0: all of the pool.
   int64_t nodes = 0;
   PoolLink link;
 };
 
 struct Pool {
   std::string name;
-  // Of the accelerators: "nvidia.com/gpu".
+  // What pods ask for to get the accelerators: "nvidia.com/gpu".
   std::string resource;
   v1::DeviceClass device_class;
   int64_t reserved_memory_bytes = 0;
