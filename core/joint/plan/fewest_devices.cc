@@ -114,7 +114,7 @@ class FewestDevices {
     return counts;
   }
 
-  // None, and whole nodes.
+  // The counts that a class can have beside other classes: none, and whole nodes.
   static Counts CountsBesideOthers(const TrainingClass& part) {
     Counts counts;
     for (int64_t nodes = 0; nodes <= part.nodes; ++nodes) counts.push_back(nodes * part.devices_per_node);

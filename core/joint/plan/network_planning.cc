@@ -219,7 +219,7 @@ class NetworkPlanner {
     }
   }
 
-  // Than what is known, on the fastest links.
+  // Whether the scope may have a better plan than what is known, judged on the fastest links.
   bool MayBeBetter(const NetworkScope& scope) {
     return !best_.has_value() || SearchAt(RequestOn(scope.cluster, scope.settings)).plan.has_value();
   }
@@ -293,7 +293,7 @@ class NetworkPlanner {
            static_cast<double>(step_ps) > kHopeless * static_cast<double>(best_->plan.step.count());
   }
 
-  // Also with its layers moved to where they are best on these links.
+  // Places the plan, also with its layers moved to where they are best on these links.
   const PlacedPlan& Place(const JointPlan& plan, const std::vector<DeviceClassId>& classes) {
     const PlacedPlan& placed = PlacedAs(plan, classes, PlaceEffort::kFull);
     Offer(placed);
@@ -360,7 +360,7 @@ class NetworkPlanner {
   std::vector<BoundedScope> scopes_;
   // Plans that were placed, by their decisions and the effort.
   std::map<std::vector<int64_t>, PlacedPlan> placed_;
-  // Those of them whose layers were moved.
+  // The placed plans whose layers were moved.
   std::set<const PlacedPlan*> shifted_;
   // No plan of any scope takes less: before plans were placed, and when those were known.
   int64_t floor_ = kMaxQuantity;
