@@ -40,7 +40,7 @@ struct PipelineFamily {
   int64_t step_bound_ps = 0;
   // Under any order: the busiest stage works through all micro-batches, and no stage's end of the step is hidden.
   int64_t busiest_bound_ps = 0;
-  // The former alone: task by task, a stage with less to do may have the longest end.
+  // As busiest_bound_ps without the end of the step: task by task, a stage with less to do may have the longest end.
   int64_t busiest_passes_ps = 0;
   // They hold at most so many stages.
   int64_t most_stages = 0;
