@@ -38,7 +38,7 @@ class MappingTables {
   const NearDevices& near() const { return *near_; }
   // Ascending by traffic.
   const std::vector<Neighbour>& neighbours(int32_t stage) const { return neighbours_[Index(stage)]; }
-  // That take part, ascending.
+  // The devices that take part, ascending.
   const std::vector<DeviceId>& devices() const { return devices_; }
   bool MayRun(int32_t stage, DeviceId device) const;
 

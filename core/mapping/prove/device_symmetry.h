@@ -39,8 +39,8 @@ class DeviceSymmetry {
 
   // No two devices are alike.
   static DeviceSymmetry None(const ReplicaModel& model);
-  // None where the limits say stop. Complexity O(devices^2) and O(devices x block) for each pair of blocks and speed
-  // that looks alike.
+  // The symmetry of the model; None where the limits say stop. Complexity O(devices^2) and O(devices x block) for each
+  // pair of blocks and speed that looks alike.
   static DeviceSymmetry Of(const ReplicaModel& model, const SolveLimits& limits = {});
 
   // Twins of a block share a number; devices of a group ascending.
