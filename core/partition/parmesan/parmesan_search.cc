@@ -356,7 +356,7 @@ class Search {
     }
   }
 
-  // Those with other stages than all finalists and all candidates before them.
+  // Returns the candidates whose stages differ from those of all finalists and of all candidates before them.
   std::vector<Candidate> WithoutRepetitions(std::vector<Candidate> candidates) const {
     std::vector<Candidate> distinct;
     for (Candidate& candidate : candidates) {

@@ -43,7 +43,7 @@ ShapeBound BoundOf(const LeastWork& work, const PipelineRule& rule, int32_t stag
   const StageTime mean_stage{mean, rule.AllReduceTime(mean_parameters, replicas)};
   // The sum of a mean load and a mean all-reduce, both rounded up, may exceed what a stage has of both by 1.
   const bool adds_means = stages > 1 && mean > 0 && mean_stage.allreduce > 0 && !rule.micro_batches.has_value();
-  // That which is divided by the replicas gives way, or the all-reduce where it is not.
+  // What is divided by the replicas gives way, or the all-reduce where it is not.
   const int64_t excess = adds_means ? 1 : 0;
   const bool divides_both = !rule.ring.has_value() || rule.ring->charge == AllReduce::Charge::kPerRound;
   const StageTime least =
