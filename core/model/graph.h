@@ -48,12 +48,12 @@ struct OperatorVariant {
   // nullopt: the same for every expert degree, and what each rank of these has differs in nothing. Else its parameters
   // are those of experts, of which there are data x context / expert degree copies.
   std::optional<int32_t> expert_degree;
-  // In which it wants what it reads, and leaves what it makes. Empty: as tensors are between layers.
+  // The layouts in which it wants what it reads, and leaves what it makes. Empty: as tensors are between layers.
   std::string input_layout;
   std::string output_layout;
   // Empty: every class without a variant of its own of these degrees.
   std::string device_class;
-  // Those of the micro-batch on one rank of the data degree; nullopt: OperatorGraph::samples_per_micro_batch.
+  // Samples of the micro-batch on one rank of the data degree; nullopt: OperatorGraph::samples_per_micro_batch.
   std::optional<int64_t> samples;
   Picoseconds forward{0};
   Picoseconds backward{0};
@@ -71,7 +71,7 @@ struct OperatorVariant {
 struct LayoutChange {
   std::string from;
   std::string to;
-  // That a rank receives for each byte of the tensor.
+  // Bytes that a rank receives for each byte of the tensor.
   double share = 0;
 };
 

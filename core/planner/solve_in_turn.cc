@@ -315,7 +315,7 @@ class Turns {
     return outcome->work;
   }
 
-  // Than the error so far: a proof more than anything else, and what is missing more than which limit was spent.
+  // Whether it says more than the error so far: a proof does most, then what is missing, then which limit was spent.
   bool SaysMore(const absl::Status& error) const {
     if (error_.ok() || InfeasibilityOf(error).has_value()) return true;
     const auto has_advice = [](const absl::Status& status) {

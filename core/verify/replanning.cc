@@ -11,7 +11,7 @@
 namespace planwright {
 namespace {
 
-// Who held what.
+// Which device held which operator.
 std::set<std::pair<DeviceId, OperatorId>> SeatsOf(const Placement& placement) {
   std::set<std::pair<DeviceId, OperatorId>> seats;
   for (const Placement::Stage& stage : placement.stages) {

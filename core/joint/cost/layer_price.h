@@ -40,7 +40,7 @@ struct LayerPrice {
   int64_t optimizer_bytes = 0;
   // Only for Sharding::kParameters: the whole layer, which is gathered while it runs.
   int64_t gathered_bytes = 0;
-  // Once a step: exchange of gradients and parameters, update of the optimizer.
+  // What comes once a step: the exchange of gradients and parameters, and the optimizer's update.
   int64_t step_end_ps = 0;
   // What one rank sends to the next stage.
   int64_t output_bytes = 0;

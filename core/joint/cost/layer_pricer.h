@@ -25,7 +25,7 @@ struct PriceQuery {
   // The stage's block takes several nodes; its groups that leave a node run at the speed between nodes.
   bool crosses_nodes = false;
   int32_t devices_per_node = 1;
-  // That speed; nullopt: between the furthest nodes.
+  // The speed between nodes; nullopt: that between the furthest ones.
   std::optional<TrainingLink> between = std::nullopt;
   // Inside nodes, and between the first and the last stage; nullopt: as anywhere in the cluster.
   std::optional<TrainingLink> inside = std::nullopt;

@@ -132,7 +132,7 @@ struct ChunkCost {
   int64_t backward_ps = 0;
   // Under ZERO_BUBBLE_H1 alone.
   int64_t weights_ps = 0;
-  // Both ways, at the front of the run and behind it.
+  // Time of the transfers, both ways: at the front of the run, and behind it.
   int64_t received_ps = 0;
   int64_t sent_ps = 0;
   // Behind the forward pass, while the gradients of inputs are made, and behind them (HeldMicroBatches).

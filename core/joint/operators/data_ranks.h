@@ -33,7 +33,7 @@ class DataRanks {
   // What sharding adds to the passes of every micro-batch.
   void AddGathers(const HeldParameters& held, double forward, double backward, LayerPrice& price) const;
 
-  // Once a step; `touched`: bytes that an update reads and writes for each byte of parameters.
+  // What comes once a step; `touched`: bytes that an update reads and writes for each byte of parameters.
   double StepEnd(const HeldParameters& held, double touched) const;
 
  private:

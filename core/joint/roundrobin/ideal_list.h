@@ -38,8 +38,8 @@ struct IdealList {
 // O(ideals x (operators + edges)).
 IdealList IdealsOf(const RoundRobinInstance& instance, std::size_t most);
 
-// Those of one linear order that divide its work into so many pieces alike, or into single operators where there are
-// no more. REQUIRES: an acyclic graph, pieces >= 1. O(operators log operators + edges + pieces x operators).
+// The ideals of one linear order that divide its work into so many pieces alike, or into single operators where there
+// are no more. REQUIRES: an acyclic graph, pieces >= 1. O(operators log operators + edges + pieces x operators).
 IdealList PiecesOf(const RoundRobinInstance& instance, std::size_t pieces);
 
 }  // namespace planwright

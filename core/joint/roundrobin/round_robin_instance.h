@@ -26,7 +26,7 @@ struct RoundRobinOperator {
 
   int64_t forward_ps = 0;
   int64_t backward_ps = 0;
-  // Whose gradients the replicas reduce.
+  // The parameters whose gradients the replicas reduce.
   int64_t parameter_bytes = 0;
   // Bytes for each micro-batch in flight; fixed, however many there are: parameters, gradients, optimizer, workspace.
   int64_t kept_bytes = 0;

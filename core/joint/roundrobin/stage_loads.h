@@ -25,7 +25,7 @@ struct StageSpan {
 };
 
 struct StageSums {
-  // Nothing computed again.
+  // Both passes, where nothing is computed again.
   int64_t time_ps = 0;
   int64_t transfer_ps = 0;
   int64_t parameter_bytes = 0;

@@ -63,7 +63,7 @@ struct LatencyInstance {
   std::vector<std::vector<int32_t>> bundles;
   std::vector<int32_t> bundle_of;
 
-  // Those of accelerators; units are vertices.
+  // The pools of accelerators; units are vertices.
   std::vector<DevicePool> pools;
   // In cluster order.
   std::vector<LatencyAccelerator> accelerators;

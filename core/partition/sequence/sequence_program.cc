@@ -326,7 +326,7 @@ class Program {
   int64_t value_ = 0;
   // By begin of what lies behind, and gap.
   std::vector<std::vector<Pair>> pairs_;
-  // That pairs_ takes.
+  // What pairs_ takes.
   int64_t bytes_ = 0;
   // Pipelines by ascending estimate.
   std::vector<std::pair<int64_t, Pair>> firsts_;

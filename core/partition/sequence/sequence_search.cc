@@ -258,7 +258,7 @@ class Search {
     return least;
   }
 
-  // Whose devices together have the memory.
+  // The fewest stages whose devices together have the memory that a pipeline needs.
   int64_t LeastStages(const Order& order) const {
     int64_t most_bytes = 1;
     for (const DevicePool& pool : orders_.blocks().pools) {

@@ -18,7 +18,7 @@ int32_t Below(RandomStream& random, int32_t bound) {
   return static_cast<int32_t>(random.Below(static_cast<uint64_t>(bound)));
 }
 
-// That of the numbers, or any.
+// Returns the linear order by the numbers of the blocks, or a random one.
 std::vector<int32_t> LinearOrder(const PipelineTables& tables, RandomStream& random) {
   std::vector<int64_t> priority(Index(tables.num_blocks()), 0);
   if (random.Below(2) == 0) {

@@ -198,7 +198,7 @@ class JointRequestRun {
   }
 
   void AddBaselines(const JointQuestion& question, const SolveLimits& limits, Plan& plan) const {
-    // Those would use all devices.
+    // Baselines would use all devices.
     if (problem_.objective == Objective::kMinDevices) return;
     const TrainingCluster allowed = AllowedOf(question.training, problem_);
     const BaselineQuestion asked{question.pricer, allowed, question.settings, question.reserved_bytes};
@@ -342,7 +342,7 @@ class DivisionSearch {
     best = std::move(plan);
   }
 
-  // Those of all divisions.
+  // Lowers the bounds of the plan to those of all divisions.
   void TakeBounds(Plan& plan) {
     JointPlan& joint = *plan.joint;
     joint.step_bound = std::min(joint.step_bound, Picoseconds(bound_ps_));

@@ -51,7 +51,7 @@ struct Assignment {
 };
 
 struct Structure {
-  // Where it is not whole: what could be made out.
+  // What could be made out, where the structure is not whole.
   Assignment assignment;
   // Every operator that takes part is in exactly one stage, and every stage has distinct devices of one class that can
   // run its operators, one of them unless the problem replicates stages.

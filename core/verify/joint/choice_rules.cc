@@ -81,7 +81,7 @@ class ChoiceRules {
     if (violations_.empty()) CheckOperators();
   }
 
-  // Those of the layers, and no others.
+  // Every stage has the operators of its layers, and no others.
   void CheckOperators() {
     std::map<std::string, std::size_t> stage_of;
     for (std::size_t s = 0; s < plan_.stages.size(); ++s) {

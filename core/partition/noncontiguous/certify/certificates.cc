@@ -157,7 +157,7 @@ class Certifier {
     }
   }
 
-  // Both methods, the one that did more before first, or that one alone.
+  // Runs both methods, the one that did more before first, or that one alone.
   void Round(Proof& proof, int64_t share) {
     const std::string_view other = proof.leader == kConfigurations ? kBranchAndBound : kConfigurations;
     const Gain by_leader = Search(proof, share, proof.leader);
