@@ -70,7 +70,7 @@ struct CallContext {
   SearchObserver* observer = nullptr;
   // Searches that the time until `deadline` is for, this one included. >= 1.
   int64_t searches_left = 1;
-  // Whose the call is.
+  // The tenant whose call it is.
   std::string tenant = kDefaultTenant;
 };
 

@@ -23,7 +23,7 @@ namespace {
 
 // Type URLs and the ErrorInfo.
 constexpr std::size_t kFrameBytes = 300;
-// After which a store that does not answer may have come back.
+// How long it takes until a store that does not answer may have come back.
 constexpr std::chrono::milliseconds kStoreRetryDelay{1000};
 // What one violation may take in a message, whatever the limit.
 constexpr std::size_t kMinLineBytes = 400;
