@@ -59,7 +59,7 @@ class Search {
     order_.pop_back();
   }
 
-  // Those with the least row, one of each set of twins.
+  // Returns the things with the least row, one of each set of twins.
   std::vector<std::size_t> Candidates(Row& least) const {
     std::vector<std::size_t> candidates;
     for (std::size_t thing = 0; thing < codes_.size(); ++thing) {

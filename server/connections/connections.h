@@ -36,7 +36,7 @@ struct ConnectionLimits {
   int connections = 1000;
   // Connections of one host that have not carried an identified call; >= 1.
   int unidentified_per_host = 250;
-  // After which a connection is ended whatever it does; zero: never.
+  // How long a connection may last, whatever it does; zero: for ever.
   std::chrono::nanoseconds max_age{0};
   // Held bytes: of all connections, and of one that has not carried an identified call.
   int64_t held_bytes = std::numeric_limits<int64_t>::max();

@@ -17,7 +17,7 @@ struct PageAnswer {
   std::string html;
   // The value of the header Content-Security-Policy.
   std::string policy;
-  // After which it is worth asking again.
+  // How long to wait before it is worth asking again.
   std::optional<std::chrono::seconds> retry_after;
 };
 

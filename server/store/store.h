@@ -70,7 +70,7 @@ struct Quota {
   int64_t bytes = int64_t{10} << 30;
   // Operations that have not ended; they may take as many bytes again as documents.
   int64_t pending_operations = 10'000;
-  // Those of all tenants together, bytes as stored.
+  // The operations of all tenants together, bytes as stored.
   int64_t all_pending_bytes = int64_t{4} << 30;
 };
 
@@ -106,7 +106,7 @@ struct TenantUsage {
 
 struct ClaimResult {
   bool is_ours = false;
-  // Whose it is, ours or not; empty: nobody's any more.
+  // The owner, ours or not; empty: nobody's any more.
   std::string owner;
 };
 
@@ -166,7 +166,7 @@ struct Operation {
 enum class OperationView {
   // progress and summary.
   kShort,
-  // And request, incumbent and result.
+  // Also request, incumbent and result.
   kFull,
 };
 

@@ -30,7 +30,7 @@ class UnaryReactor : public grpc::ServerUnaryReactor {
   absl::Status SetAnswer(const google::protobuf::Message& answer);
   // As above, for bytes that are kept elsewhere.
   absl::Status SetAnswer(const grpc::ByteBuffer& answer);
-  // Once; the call may be gone when it returns.
+  // Is called once; the call may be gone when it returns.
   void End(const absl::Status& status);
 
   CallServices services_;
