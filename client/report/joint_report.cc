@@ -36,7 +36,7 @@ std::string TextOfDegrees(const Degrees& degrees) {
 
 std::string PercentText(double share) { return absl::StrFormat("%.1f %%", share * 100); }
 
-// Else somebody wrote it, and only what it costs is known.
+// Whether a search made it; else somebody wrote it, and only what it costs is known.
 bool WasSearched(const v1::Plan& plan) { return !plan.provenance().algorithm().empty(); }
 
 std::string Headline(const v1::Plan& plan, const std::string& title) {

@@ -15,7 +15,7 @@ struct LineLengths {
   std::size_t note = kMaxLineLength;
 };
 
-// Those of this thread.
+// The lengths of this thread.
 const LineLengths& CurrentLineLengths();
 
 // Sets the lengths of this thread for as long as it lives. Less than 40 characters count as 40.

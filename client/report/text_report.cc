@@ -247,7 +247,7 @@ bool DoTheSame(const v1::DeviceUsage& a, const v1::DeviceUsage& b) {
          a.memory_limit_bytes() == b.memory_limit_bytes();
 }
 
-// Those in use, in the order of the first of each row.
+// Returns the devices in use, in the order of the first of each row.
 std::vector<EqualDevices> FoldedDevices(const v1::Plan& plan) {
   std::vector<EqualDevices> rows;
   std::map<std::vector<int>, std::vector<std::size_t>> rows_of_stages;

@@ -42,7 +42,7 @@ struct Trainer {
   std::vector<v1::LayerRecomputation> recomputation;
   std::vector<v1::ScheduleKind> schedules;
   bool has_context_and_experts = true;
-  // Also the same number of first layers of every stage.
+  // Whether it also takes the same number of first layers of every stage.
   bool says_first_layers = false;
 };
 

@@ -49,7 +49,7 @@ class InputFlags {
   explicit InputFlags(const ServerFlags& server) : server_(server) {}
 
   FlagGroup Flags();
-  // Those that say what files of graphs do not.
+  // The flags that say what files of graphs do not.
   std::vector<Flag> GraphFileFlags();
   // As if --graph had named it.
   void SetGraph(std::string graph) { graph_ = std::move(graph); }

@@ -32,7 +32,7 @@ struct PodSet {
   std::string name;
   // Copies of the set; their pods are counted in `pods`.
   int64_t replicas = 1;
-  // That run at the same time, over all copies. >= 0.
+  // How many run at the same time, over all copies. >= 0.
   int64_t pods = 0;
   // Whether pod i knows its i: annotations alone do not tell processes which rank they have.
   bool is_indexed = false;

@@ -55,9 +55,9 @@ struct Pool {
   std::string resource;
   v1::DeviceClass device_class;
   int64_t reserved_memory_bytes = 0;
-  // Those that are there, also while they are cordoned or not ready.
+  // Nodes that are there, also while they are cordoned or not ready.
   int64_t nodes = 0;
-  // That the pool can grow to; at least `nodes`.
+  // The nodes that the pool can grow to; at least `nodes`.
   int64_t max_nodes = 0;
   int64_t devices_per_node = 0;
   PoolLink inside;
