@@ -271,7 +271,7 @@ class ModeMaker {
     }
   }
 
-  // That of the first accelerator; without any, the first device becomes one.
+  // Keeps the class of the first accelerator; without any, the first device becomes one.
   void KeepOneAcceleratorClass() {
     const auto is_accelerator = [&](const Device& device) {
       return cluster().class_of(device).kind == DeviceKind::kAccelerator;
@@ -312,7 +312,7 @@ class ModeMaker {
                        [&](const OperatorCost& cost) { return cost.device_class == device_class.name; });
   }
 
-  // At which bytes take about as long as operators.
+  // Returns bytes per second at which transfers take about as long as operators.
   double Bandwidth() {
     Picoseconds longest{1};
     for (const Operator& op : graph().operators) {
