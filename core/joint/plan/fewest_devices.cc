@@ -299,7 +299,7 @@ class FewestDevices {
     }
   }
 
-  // With the fewest nodes of the last class that are not refuted beside `others`.
+  // Lowers `least` to what is left with the fewest nodes of the last class that are not refuted beside `others`.
   void LowerByLast(const Counts& others, int64_t& least) const {
     const TrainingClass& last = classes().back();
     int64_t most_refuted = TotalOf(others) == 0 ? 0 : -1;
@@ -311,7 +311,7 @@ class FewestDevices {
     if (nodes <= last.nodes) least = std::min(least, TotalOf(others) + nodes * last.devices_per_node);
   }
 
-  // All devices miss the target.
+  // Says why there is no plan where all devices miss the target.
   absl::Status WhyNot(Decision decision, const std::function<void(const JointAnswer&)>& on_answer) const {
     // Nothing fits: the search itself says so best.
     if (!best_.has_value()) {

@@ -224,8 +224,8 @@ class NetworkPlanner {
     return !best_.has_value() || SearchAt(RequestOn(scope.cluster, scope.settings)).plan.has_value();
   }
 
-  // At the prices of the fastest links, also for some numbers of stages, and for these at those of the fastest links
-  // that join so many devices.
+  // Plans at the prices of the fastest links, also for some numbers of stages, and for these at those of the fastest
+  // links that join so many devices.
   void DraftPlans(const LinkedDevices& linked, std::size_t most_counts, Draft& draft) {
     const NetworkScope& scope = draft.scope;
     DraftAndReprice(scope.cluster, scope.settings, draft);
@@ -268,7 +268,7 @@ class NetworkPlanner {
     Offer(placed);
   }
 
-  // By stage, on the row of `cluster`.
+  // Returns the classes of the stages, on the row of `cluster`.
   static std::vector<DeviceClassId> ClassesOf(const JointPlan& plan, const TrainingCluster& cluster) {
     const DeviceRow row(cluster);
     std::vector<DeviceClassId> classes;
@@ -301,7 +301,7 @@ class NetworkPlanner {
     return placed;
   }
 
-  // Each place once.
+  // Moves the layers of each placed plan once.
   void Shift(const PlacedPlan& placed) {
     if (question_.settings.first_layers_alike || placed.plan.step >= kLongestStep) return;
     if (!shifted_.insert(&placed).second) return;

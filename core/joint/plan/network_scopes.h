@@ -39,7 +39,7 @@ struct NetworkScope {
 
   // Devices of a stage, at least.
   int64_t LeastStage() const;
-  // At the prices of slower links.
+  // The cluster at the prices of slower links.
   TrainingCluster At(ReachedLinks links) const;
 };
 
