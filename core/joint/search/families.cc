@@ -22,7 +22,7 @@ std::vector<LayerPrice> PricesAt(const JointSpace& space, const PipelineFamily& 
   return space.pricer.Price(QueryOn(row.cluster(), row.At(number), tier, degrees, samples, family.sharding));
 }
 
-// On the closest devices of the class.
+// Returns the prices on the closest devices of the class.
 std::vector<LayerPrice> ClosestPrices(const JointSpace& space, const PipelineFamily& family, const Degrees& degrees,
                                       int32_t number) {
   return PricesAt(space, family, degrees, number, space.places.LeastTier(number, degrees.devices()));
@@ -77,7 +77,7 @@ class FamilyLister {
     return std::move(families_);
   }
 
-  // After Run(): some are left out, or may be as good as none, for their time alone.
+  // Whether Run() left some out, or some may be as good as none, for their time alone.
   bool is_any_too_long() const { return is_any_too_long_; }
 
  private:

@@ -25,7 +25,7 @@ struct SpreadOption {
   StageTable* At(int32_t number, int32_t tier) const {
     return tables[static_cast<std::size_t>(number * num_tiers + tier)].get();
   }
-  // On the closest devices of a class; nullptr: not on that class.
+  // The table for the closest devices of a class; nullptr: not on that class.
   StageTable* ClosestAt(int32_t number) const {
     for (int32_t tier = 0; tier < num_tiers; ++tier) {
       if (At(number, tier) != nullptr) return At(number, tier);
