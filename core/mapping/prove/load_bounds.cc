@@ -46,7 +46,7 @@ class QuotientSearch {
     OrderStages();
   }
 
-  // At most `most_ms`; 0: cut.
+  // Returns the bound, `most_ms` at most; 0: cut.
   double Run(double most_ms) {
     best_ = most_ms;
     part_of_.assign(Index(model_.num_stages()), -1);
