@@ -305,7 +305,7 @@ class Search {
     }
   }
 
-  // By what their mappings reach, the best first.
+  // Keeps candidates by what their mappings reach, the best first.
   void Keep(std::vector<Candidate> candidates) {
     for (Candidate& candidate : candidates) {
       if (candidate.mapping.has_value()) finalists_.push_back(std::move(candidate));
