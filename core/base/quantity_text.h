@@ -19,7 +19,7 @@ std::string CountText(int64_t count);
 // "1 stage", "1,024 stages" of "stage".
 std::string CountedText(int64_t count, std::string_view noun);
 
-// In binary units: "16.00 GiB"; below 1 KiB exact: "512 bytes".
+// Returns a size in binary units: "16.00 GiB"; below 1 KiB it is exact: "512 bytes".
 std::string SizeText(int64_t bytes);
 
 // As SizeText, with the exact number where a byte decides: "1.50 GiB (1,610,612,736 bytes)", "1 byte".

@@ -135,7 +135,7 @@ class TransferBuilder {
     return static_cast<int32_t>(2 * work_.stages.size() + found->second);
   }
 
-  // Two transfers where they occupy the devices, else one on the link.
+  // Makes two transfers where they occupy the devices, else one on the link.
   void Send(const Tensor& tensor, Pass pass, int32_t from, int32_t to, const std::vector<int32_t>& before,
             const std::vector<int32_t>& after) {
     int32_t last = Extend(tensor, /*receives=*/false, pass, from, to, to);

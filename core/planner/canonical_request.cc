@@ -128,7 +128,7 @@ std::vector<Colour> Refined(const DevicePairs& pairs, const std::vector<Colour>&
   return refined;
 }
 
-// Each next to the nearest.
+// Puts each device next to the nearest one.
 std::vector<DeviceId> OrderByNearness(const Cluster& cluster, std::vector<DeviceId> by_class) {
   const DevicePairs pairs(cluster);
   std::vector<Colour> colours = ColoursOfDevices(cluster);

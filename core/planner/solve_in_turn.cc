@@ -140,7 +140,7 @@ class Turns {
     }
   }
 
-  // Where no search came so far as to offer them.
+  // Takes the given starts where no search came so far as to offer them.
   void TakeStarts() {
     if (best_.has_value()) return;
     const std::vector<Algorithm> algorithms = AlgorithmsInTurn(request_.cluster, request_.problem, request_.options);

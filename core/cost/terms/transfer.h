@@ -35,7 +35,7 @@ struct LinkSpeed {
   Picoseconds latency{0};
 };
 
-// No faster than either: the least bandwidth and the greatest latency.
+// Returns a link no faster than either: the least bandwidth and the greatest latency.
 LinkSpeed Slower(const LinkSpeed& a, const LinkSpeed& b);
 
 // The speed of the link between any two devices. Pairs of equal speed form a *link class*, so that what crosses between

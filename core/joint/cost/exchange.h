@@ -27,13 +27,13 @@ class Exchange {
   // rings do.
   double Ring(double bytes, const RankGroup& group) const;
 
-  // Every rank of a group of several receives `bytes` by the links of its ring, picoseconds.
+  // Time in which every rank of a group of several receives `bytes` by the links of its ring, picoseconds.
   double Received(double bytes, const RankGroup& group) const;
 
   // Every rank sends `bytes` in equal parts to all ranks, picoseconds: inside and between nodes at the same time.
   double AllToAll(double bytes, const RankGroup& group) const;
 
-  // Both ends of a pipeline add up `bytes` that each of them has, picoseconds.
+  // Time in which both ends of a pipeline add up `bytes` that each of them has, picoseconds.
   double Pair(double bytes) const;
 
  private:

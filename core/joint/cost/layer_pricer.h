@@ -43,7 +43,7 @@ class LayerPricer {
   virtual const std::vector<int32_t>& kinds() const = 0;
   // The name of each layer, which is the label of its operators.
   virtual const std::vector<std::string>& labels() const = 0;
-  // By kind. Empty: the model cannot be spread so (heads, experts or the sequence do not divide).
+  // Prices by kind. Empty: the model cannot be spread so (heads, experts or the sequence do not divide).
   virtual std::vector<LayerPrice> Price(const PriceQuery& query) const = 0;
   // Model FLOPs of one sample, forward and backward, with causal attention and nothing computed again.
   virtual double flops_per_sample() const = 0;

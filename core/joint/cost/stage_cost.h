@@ -141,7 +141,7 @@ struct ChunkCost {
   int64_t weights_kept_bytes = 0;
 };
 
-// By stage, then by its chunks in the order of the layers, of the decisions of `plan`.
+// What the decisions of `plan` cost, by stage, then by its chunks in the order of the layers.
 std::vector<std::vector<ChunkCost>> CostChunks(const LayerPricer& pricer, const DeviceRow& row, const JointPlan& plan);
 
 // Fills in simulated_step of a plan that CostJointPlan has costed: the last stage's end, each behind its step_end.

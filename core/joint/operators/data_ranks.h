@@ -37,7 +37,7 @@ class DataRanks {
   double StepEnd(const HeldParameters& held, double touched) const;
 
  private:
-  // One ring each.
+  // Times of the rings of the two kinds of parameters, added up.
   double Rings(const HeldParameters& held) const;
 
   Sharding sharding_;

@@ -40,7 +40,7 @@ struct Mixture {
   }
 };
 
-// On the line through the two sizes around `samples`, beyond all in proportion to the nearest.
+// Mixes on the line through the two sizes around `samples`, beyond all in proportion to the nearest.
 Mixture MixtureAt(const Sizes& sizes, int64_t samples) {
   const auto above = sizes.lower_bound(samples);
   if (above == sizes.begin() || above == sizes.end()) {

@@ -66,8 +66,8 @@ struct OperatorChoice {
   OperatorShare share;
 };
 
-// By layouts. `whole`: the time of the operator on `device_class`. Empty: the class cannot run it, or it has variants
-// and none of these degrees and class. O(variants log variants).
+// Choices by layouts. `whole`: the time of the operator on `device_class`. Empty: the class cannot run it, or it has
+// variants and none of these degrees and class. O(variants log variants).
 std::vector<OperatorChoice> ChoicesOf(const Operator& op, const DeviceClass& device_class, const OperatorTime& whole,
                                       const ShareQuery& query);
 

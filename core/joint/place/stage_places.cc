@@ -94,7 +94,7 @@ class StagePlacer {
     std::size_t end = 0;
   };
 
-  // One stage of a class behind the other.
+  // Places the stages of each class one behind the other.
   void SetSlots(const std::vector<DeviceClassId>& classes) {
     std::size_t begin = 0;
     for (const TrainingClass& part : question_.cluster.classes) {

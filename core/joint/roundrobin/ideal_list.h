@@ -34,7 +34,7 @@ struct IdealList {
   bool is_complete = true;
 };
 
-// At most `most`: where there are more in all, those of PiecesOf. REQUIRES: an acyclic graph, most >= 2.
+// All ideals, `most` at most: where there are more, those of PiecesOf. REQUIRES: an acyclic graph, most >= 2.
 // O(ideals x (operators + edges)).
 IdealList IdealsOf(const RoundRobinInstance& instance, std::size_t most);
 

@@ -160,7 +160,7 @@ class Search {
     return !instance_.num_stages.has_value() || label.stages == *instance_.num_stages;
   }
 
-  // All stages from `before` to `behind`.
+  // Adds all stages from `before` to `behind`.
   void Extend(std::size_t before, std::size_t behind, int64_t cap) {
     const int64_t work = loads_.LeastDeviceTime(behind) - loads_.LeastDeviceTime(before);
     if (work > static_cast<Wide>(instance_.devices) * cap) return;

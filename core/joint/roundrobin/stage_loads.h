@@ -41,7 +41,7 @@ class StageLoads {
   // nullopt: an operator cannot be in a stage of the degree. REQUIRES: `behind` holds `before`.
   std::optional<StageSums> SumsOf(const StageSpan& span) const;
 
-  // Per micro-batch of one replica of `data`: what it does of its own ones, and its part of the exchange of gradients.
+  // Load per micro-batch of one replica of `data`: what it does of its own ones, and its part of reducing gradients.
   int64_t LoadPs(const StageSums& sums, int64_t extra_ps, int32_t data) const;
   // The most that may be computed again with a load of at most `cap_ps`; below 0: nothing at all.
   int64_t SparePs(const StageSums& sums, int32_t data, int64_t cap_ps) const;

@@ -165,7 +165,7 @@ class Search {
   }
 
  private:
-  // By devices used. On one pool that many devices hold at most so much; transfers count at their least.
+  // Windows by devices used. On one pool that many devices hold at most so much; transfers count at their least.
   std::vector<LoadWindow> WindowsAt(int64_t target) const {
     const int64_t devices = int64_t{grouping_.groups} * grouping_.size;
     std::vector<LoadWindow> windows(static_cast<std::size_t>(devices) + 1);

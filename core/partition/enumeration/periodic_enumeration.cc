@@ -136,7 +136,7 @@ class Enumeration {
     stages_.pop_back();
   }
 
-  // In the order of the pipeline.
+  // Returns the stages in the order of the pipeline.
   Pipeline MakePipeline() const {
     Pipeline pipeline;
     OperatorGroups layers(1);

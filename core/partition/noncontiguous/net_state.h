@@ -71,7 +71,7 @@ class NetState {
   int64_t load(int32_t device) const { return loads(device).total().count(); }
   // The greatest load of any device, phase by phase; their sum is the objective.
   PhaseLoads GreatestLoads() const;
-  // In picoseconds.
+  // The sum of the greatest loads, in picoseconds.
   int64_t Objective() const { return GreatestLoads().total().count(); }
 
   // What Move(group, to) would change. REQUIRES: `to` is another device. O(degree of the group).

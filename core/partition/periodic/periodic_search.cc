@@ -168,7 +168,7 @@ class PeriodicSearch {
     return absl::OkStatus();
   }
 
-  // With the best pattern, if there is any that fits.
+  // Offers the allocation with its best pattern, if there is any that fits.
   void OfferContiguous(const ChainAllocation& allocation, std::string_view made_by) {
     const std::optional<Picoseconds> period = SmallestPeriod(instance_.chain, allocation, instance_.devices);
     if (!period.has_value()) return;

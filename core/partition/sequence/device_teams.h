@@ -42,7 +42,7 @@ class DeviceTeams {
   int32_t replicas() const { return replicas_; }
   DeviceId DeviceAt(std::size_t position) const { return sequence_[sequence_.size() - 1 - position]; }
 
-  // On the positions from `begin` on. O(replicas) the first time.
+  // The team on the positions from `begin` on. O(replicas) the first time.
   const DeviceTeam& TeamAt(std::size_t begin);
   // The slowest link between a team before, at the positions from `before` on, and as many devices that end before
   // `behind_end`, each with its counterpart. REQUIRES: behind_end <= before. O(replicas).

@@ -63,7 +63,7 @@ std::vector<int32_t> TakeTeam(const PipelineTables& tables, int32_t replicas, st
   return {};
 }
 
-// Up to as many as the largest class has, small numbers as likely as large ones.
+// Chooses up to as many as the largest class has, small numbers as likely as large ones.
 int32_t ChooseReplicas(const PipelineTables& tables, RandomStream& random) {
   if (tables.fixed_replicas().has_value()) return *tables.fixed_replicas();
   std::vector<int32_t> sizes(Index(tables.num_classes()), 0);

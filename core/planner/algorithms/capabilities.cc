@@ -62,7 +62,7 @@ const std::vector<Capability>& JudgedTable() {
   return kTable;
 }
 
-// In capitals, as in the API.
+// Returns the name in capitals, as in the API.
 std::string NameOf(Algorithm value) {
   return value == Algorithm::kAuto ? "AUTO" : absl::AsciiStrToUpper(ToAbsl(RowOf(value).name));
 }

@@ -154,7 +154,7 @@ class Assembly {
     joint.transfers = time(received + sent);
   }
 
-  // As many as the data ranks from a stage on, over its own.
+  // A stage has as many in flight as data ranks from it on, over its own.
   void AddInFlight() {
     int64_t ranks = 0;
     for (std::size_t s = plan_.stages.size(); s-- > 0;) {

@@ -175,7 +175,7 @@ class ChoiceRules {
     return chunk.recomputation[static_cast<std::size_t>(layer - chunk.first_layer)];
   }
 
-  // By kind; links between devices decide nothing about what can be computed again. Empty: on no devices.
+  // Prices by kind; links between devices decide nothing about what can be computed again. Empty: on no devices.
   std::vector<LayerPrice> PricesOf(std::size_t s) const {
     if (choices_.placement.stages[s].devices.empty()) return {};
     const Degrees& degrees = plan_.stages[s].degrees;
@@ -209,7 +209,7 @@ class ChoiceRules {
             "must be a size that may be chosen");
   }
 
-  // Every device once, blocks of one class, of at most a node in one, larger ones on whole nodes.
+  // Every device is used once; blocks are of one class, of at most a node in one, larger ones on whole nodes.
   void CheckPlaces() {
     std::set<DeviceId> used;
     for (std::size_t s = 0; s < plan_.stages.size(); ++s) {

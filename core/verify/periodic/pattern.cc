@@ -74,7 +74,7 @@ class PatternCheck {
                         assignment_.stages[step.stage].given_index);
   }
 
-  // In the order in which a micro-batch does them.
+  // Lists the steps in the order in which a micro-batch does them.
   void ListSteps() {
     const std::size_t num_stages = assignment_.stages.size();
     for (std::size_t stage = 0; stage < num_stages; ++stage) {

@@ -118,7 +118,7 @@ class Certifier {
     if (refuted >= 0) Raise(scaled, refuted * scaled.scale, kPacking);
   }
 
-  // First just below the incumbent, then halving.
+  // Asks first just below the incumbent, then halves.
   void Merge(const ScaledRelaxation& scaled) {
     const int64_t finest = (incumbent_ - bound_) / kFinestPart + 1;
     int64_t target = incumbent_ - 1;
