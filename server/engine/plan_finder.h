@@ -169,7 +169,7 @@ class PlanFinder {
   FoundPlan Search(PendingOrder& pending, Searches::Piece& search);
   // Runs on a serving thread.
   void Deliver(const PendingOrderPtr& pending, const Result& result);
-  // For those who did not search themselves: answers with what was found, or goes on from it.
+  // Serves those who did not search themselves: answers with what was found, or goes on from it.
   void Share(const PendingOrderPtr& pending, const Result& result);
 
   PlanningEngine& engine_;

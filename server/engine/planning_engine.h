@@ -122,7 +122,7 @@ class PlanningEngine {
   // What a request asks for. Errors: INVALID_ARGUMENT, NOT_FOUND.
   absl::StatusOr<PlanTask> ReadTask(const v1::CreatePlanRequest& request, const CallContext& context);
   absl::StatusOr<PlanTask> ReadTask(const v1::StreamPlanRequest& request, const CallContext& context);
-  // One problem of a batch, on the cluster of all; `graph`: that of the batch, or nullptr.
+  // Reads one problem of a batch, on the cluster of all; `graph`: that of the batch, or nullptr.
   absl::StatusOr<PlanTask> ReadTask(const v1::BatchCreatePlansRequest::Entry& entry,
                                     std::shared_ptr<const OperatorGraph> graph, std::shared_ptr<const Cluster> cluster,
                                     const CallContext& context);
@@ -168,7 +168,7 @@ class PlanningEngine {
   // As it was at the start; model_limits() are those that hold now.
   const EngineConfig& config() const { return config_; }
   ModelLimits model_limits() const { return limits_.Get(); }
-  // For later requests.
+  // Holds for later requests.
   void SetModelLimits(const ModelLimits& limits) { limits_.Set(limits); }
 
  private:
