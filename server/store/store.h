@@ -218,7 +218,7 @@ class Store {
   virtual absl::Status ReplaceDocument(std::string_view tenant, DocumentKind kind, const Document& document) = 0;
   // NOT_FOUND. DATA_LOSS: it does not match its checksum. Counts as a use (Retention::documents).
   virtual absl::StatusOr<Document> FindDocument(std::string_view tenant, DocumentKind kind, std::string_view id) = 0;
-  // At most `limit` of them, the latest first, from `after`.
+  // Lists at most `limit` of them, the latest first, from `after`.
   virtual absl::StatusOr<std::vector<DocumentSummary>> ListDocuments(std::string_view tenant, DocumentKind kind,
                                                                      const std::optional<PagePosition>& after,
                                                                      int64_t limit) = 0;
@@ -241,7 +241,7 @@ class Store {
                                            const Quota& quota) = 0;
   // NOT_FOUND.
   virtual absl::StatusOr<Operation> FindOperation(std::string_view tenant, std::string_view id, OperationView view) = 0;
-  // With OperationView::kShort; as ListDocuments. `tenant` empty: those of all tenants, which reads all operations.
+  // As ListDocuments, with OperationView::kShort. `tenant` empty: those of all tenants, which reads all operations.
   virtual absl::StatusOr<std::vector<Operation>> ListOperations(std::string_view tenant, const OperationFilter& filter,
                                                                 const std::optional<PagePosition>& after,
                                                                 int64_t limit) = 0;

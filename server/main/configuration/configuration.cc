@@ -537,7 +537,7 @@ absl::StatusOr<Configuration> ReadConfiguration() {
   return configuration;
 }
 
-// From the file, the environment and the command line, the latter over the former.
+// Takes settings from the file, the environment and the command line, the latter over the former.
 absl::Status SetFlags(int argc, char** argv) {
   const std::span<char*> arguments(argv, static_cast<std::size_t>(argc));
   RETURN_IF_ERROR(CheckFlagNames(arguments));
