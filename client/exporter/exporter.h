@@ -48,7 +48,7 @@ struct ExportTarget {
   absl::StatusOr<Exported> (*write)(const ExportInput& input);
 };
 
-// In the order of the help.
+// All targets, in the order of the help.
 std::span<const ExportTarget> ExportTargets();
 
 // nullptr: there is none of that name.

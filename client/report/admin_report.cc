@@ -25,7 +25,7 @@ std::string AgeText(const google::protobuf::Duration& age) {
   return seconds < 600 ? absl::StrFormat("%.0f s", seconds) : absl::StrFormat("%.0f min", seconds / 60);
 }
 
-// To the second.
+// Returns a time to the second.
 std::string TimeText(google::protobuf::Timestamp time) {
   time.set_nanos(0);
   return TimeUtil::ToString(time);

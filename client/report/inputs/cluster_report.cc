@@ -24,7 +24,7 @@ int64_t Times(int64_t a, int64_t b) {
   return a > kMost / b ? kMost : a * b;
 }
 
-// By class.
+// Counts devices by class.
 std::map<std::string, int64_t> DeviceCounts(const v1::Cluster& cluster) {
   std::map<std::string, int64_t> counts;
   for (const v1::Device& device : cluster.devices()) ++counts[device.device_class()];

@@ -57,7 +57,7 @@ std::string WorkText(double flops) {
   return absl::StrFormat("%.2f MFLOP", flops / 1e6);
 }
 
-// In the order of the graph, each once.
+// Returns the layers in the order of the graph, each once.
 std::vector<std::string> LayersOf(const v1::Graph& graph) {
   std::vector<std::string> layers;
   std::set<std::string_view> known;

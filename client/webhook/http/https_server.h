@@ -55,7 +55,7 @@ class HttpsServer {
   // Ends what Drain has left.
   virtual ~HttpsServer() = default;
 
-  // For later connections. Thread-safe.
+  // Holds for later connections. Thread-safe.
   virtual void SetTls(TlsContext tls) = 0;
 
   virtual int connections() const = 0;
