@@ -126,7 +126,7 @@ class ModeMaker {
     if (problem().replication != Replication::kNone && !problem().micro_batches.has_value()) ChooseCharge();
   }
 
-  // In the limit of many micro-batches.
+  // Chooses how all-reduces are charged in the limit of many micro-batches.
   void ChooseCharge() {
     if (Chance(0.2)) {
       problem().allreduce.charge = AllReduce::Charge::kPerMicroBatch;
@@ -357,7 +357,7 @@ class ModeMaker {
 
   Picoseconds Latency() { return Picoseconds(Chance(0.5) ? random_.Between(0, 3) : 0); }
 
-  // One of a few, so that ways tie.
+  // Returns one of a few values, so that ways tie.
   double OneOfThree(double bandwidth) { return bandwidth * static_cast<double>(1 + random_.Below(3)); }
 
   GridInterconnect RandomGrid() {

@@ -39,7 +39,7 @@ class PrivatePostgres {
 
  private:
   std::string ConninfoOf(const std::string& database) const;
-  // To all of its processes.
+  // Sends it to all of its processes.
   void Signal(int signal) const;
   // Runs one of PostgreSQL's programs as its user.
   void Run(const std::string& command) const;
