@@ -12,7 +12,7 @@
 
 namespace planwright {
 
-// Layers alike.
+// A number of layers that are alike.
 struct LayerGroup {
   int32_t count = 0;
   // What each of them takes in each mode; modes that must not be chosen are unset.
