@@ -15,7 +15,7 @@
 namespace planwright {
 namespace {
 
-// Replica by replica.
+// Lists the vertices replica by replica.
 std::vector<std::size_t> AllVertices(const MappingInstance& instance) {
   std::vector<std::size_t> vertices(instance.num_vertices());
   std::iota(vertices.begin(), vertices.end(), std::size_t{0});
