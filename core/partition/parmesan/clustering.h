@@ -21,7 +21,7 @@
 namespace planwright {
 
 struct ClusteringOptions {
-  // K.
+  // K of the paper.
   int32_t max_clusters = 256;
   // The factor of equation 4.
   double alpha = 0.001;

@@ -181,7 +181,7 @@ class Search {
                         " micro-batches in flight: problem.schedule ONE_F_ONE_B has fewer");
   }
 
-  // Said once.
+  // Says once what is stored.
   Infeasibility WithStored(Infeasibility infeasibility) const {
     Shortage& first = infeasibility.shortages.front();
     if (first.resource == "memory") first.description += StoredText();
