@@ -43,7 +43,7 @@ struct StageWork {
   int64_t largest_stored_bytes = 0;
   // Positions in PipelineWork::devices, one for each copy of the stage.
   std::vector<int32_t> devices;
-  // Between the copies.
+  // Time of the all-reduce between the copies.
   Picoseconds allreduce{0};
   // Stage::transfer_slots.
   int32_t transfer_slots = 0;

@@ -63,7 +63,7 @@ struct OperatorVariant {
   // What a rank sends on of each tensor that it makes; nullopt: all of it.
   std::optional<int64_t> output_bytes;
   std::optional<Recomputation> recomputation;
-  // Piper's objective.
+  // They count only where replicas take micro-batches in turn (Piper's objective).
   std::vector<BoundaryExchange> boundary_exchanges = {};
 };
 

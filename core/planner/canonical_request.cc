@@ -50,7 +50,7 @@ class ColourMixer {
     Add(uint64_t{value.has_value()});
     return value.has_value() ? Add(*value) : *this;
   }
-  // Whatever their order.
+  // Adds them, whatever their order.
   ColourMixer& AddAll(std::vector<Colour> colours) {
     std::ranges::sort(colours);
     Add(uint64_t{colours.size()});

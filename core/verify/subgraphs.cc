@@ -62,7 +62,7 @@ class Units {
     return precedences;
   }
 
-  // The same, and each subgraph after the one before it on its device.
+  // Returns these precedences, and those of each subgraph after the one before it on its device.
   std::vector<ItemPrecedence> ByTensorsAndDevices() const {
     std::vector<ItemPrecedence> precedences = ByTensors();
     std::vector<std::optional<std::size_t>> last_on(cluster_.devices.size());

@@ -344,7 +344,7 @@ class PlanCosting {
   JointPlan& plan_;
   int64_t num_stages_;
   std::vector<LayerPrice> prices_;
-  // What they answer.
+  // The query that prices_ answer.
   PriceQuery priced_;
   PipelineTimes times_;
   std::vector<std::vector<ChunkCost>> chunks_;

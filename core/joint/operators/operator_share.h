@@ -45,7 +45,7 @@ struct OperatorShare {
 };
 
 struct ShareQuery {
-  // Without data.
+  // The data degree does not matter.
   Degrees degrees;
   // Samples of the micro-batch on one rank of the data degree, and those that the graph's times are for.
   int64_t samples = 1;

@@ -479,7 +479,7 @@ class Solver {
     return ToSplit(instance, request_.graph.operators.size(), ToPlacement(coarse, *split));
   }
 
-  // True: as Search.
+  // Returns true where Search does.
   bool SearchIdeals(const BlockInstance& instance, const LoadWindows& windows, bool prove_without_memory) {
     callbacks_.on_phase(name_);
     const SolveLimits limits = LimitsLeft();
@@ -520,7 +520,7 @@ class Solver {
     record_.ReportWork();
   }
 
-  // True: as Search.
+  // Returns true where Search does.
   bool Settle(IdealDpEnd end) {
     if (end == IdealDpEnd::kMemoryMatters) return true;
     record_.set_stop_reason(StopReasonOf(end));

@@ -238,7 +238,7 @@ Table OnCpus(std::size_t forward, std::size_t backward, std::size_t choices) {
   return table;
 }
 
-// Operators of both.
+// Counts the ways for the operators of both tables together.
 Table Combined(const Table& a, const Table& b) {
   Table combined(a.size(), Ways(a.front().size()));
   for (std::size_t f = 0; f < a.size(); ++f) {
