@@ -98,7 +98,7 @@ class Metrics {
   void SetRunningOperations(int running);
   // A server is done with an operation: "ended", "returned" to the queue, or "lost" to another server.
   void OperationOver(const std::string& event);
-  // Kept long enough.
+  // `rows` were kept long enough.
   void RowsDeleted(int64_t rows);
 
   // The exposition format, version 0.0.4.

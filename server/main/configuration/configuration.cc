@@ -285,7 +285,7 @@ Number AtLeast(Number value, Number least, std::string_view flag, Violations& vi
   return std::max(value, least);
 }
 
-// The same, with a violation above `most` as well.
+// A flag's number as from AtLeast, with a violation above `most` as well.
 template <typename Number>
 Number Between(Number value, Number least, Number most, std::string_view flag, Violations& violations) {
   if (value > most) {
