@@ -107,7 +107,7 @@ std::string DevicesSection(const v1::SimulationSummary& summary) {
   return absl::StrCat("\nDevices\n", table.ToString());
 }
 
-// The busiest ones.
+// Lists the busiest links.
 std::string LinksSection(const v1::SimulationSummary& summary) {
   std::vector<const Resource*> links;
   for (const Resource& resource : summary.resources()) {

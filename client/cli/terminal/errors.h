@@ -17,7 +17,7 @@ absl::Status WithHint(absl::Status status, std::string_view hint);
 // `status` with a hint unless it has one, or says that it was interrupted.
 absl::Status WithDefaultHint(absl::Status status, std::string_view hint);
 
-// The same, where `status` says that what was named is not there.
+// `status` with a hint where it says that what was named is not there.
 absl::Status WithNotFoundHint(absl::Status status, std::string_view hint);
 
 // INVALID_ARGUMENT with a hint.

@@ -38,7 +38,7 @@ struct Review {
 // What is answered.
 struct Answer {
   bool allowed = true;
-  // Why not.
+  // Why it is not allowed.
   std::string message = {};
   // Each is cut to kMaxWarningBytes.
   std::vector<std::string> warnings = {};
