@@ -45,7 +45,7 @@ class MemoryForm {
   MemoryParts PartsOf(const Operator& op) const;
   MemoryParts PartsOf(const OperatorGraph& graph, const std::vector<OperatorId>& operators) const;
 
-  // Bytes of the buffers for tensors that cross the border of a stage, in or out, each counted once. DECLARED: 0.
+  // Two buffers for what crosses the border of a stage. `boundary_bytes`: its tensors, in or out, once. DECLARED: 0.
   int64_t BufferBytes(int64_t boundary_bytes) const { return is_declared_ ? 0 : 2 * boundary_bytes; }
 
   // All of a device whose operators add up to `parts`. Saturates at kMaxQuantity.
