@@ -13,9 +13,9 @@ namespace planwright {
 
 // Bytes of parameters of one rank.
 struct HeldParameters {
-  // Parameters of which data x context ranks hold copies.
+  // Parameters of which there are data x context copies.
   double ordinary = 0;
-  // Parameters of experts, of which data x context / expert degree ranks do.
+  // Parameters of experts, of which there are data x context / expert degree copies.
   double experts = 0;
 
   double total() const { return ordinary + experts; }
