@@ -42,7 +42,7 @@ ServerConnection ConnectionOfEnvironment() {
   return connection;
 }
 
-// Of the terminal that `descriptor` is; what it does not say is as usual.
+// Returns the size of the terminal that `descriptor` is; what it does not say is as usual.
 TerminalSize SizeOf(int descriptor) {
   TerminalSize size;
   winsize said = {};

@@ -23,7 +23,7 @@ struct ExportInput {
   // What the plan is for. nullptr: not known; only for targets that do not need it.
   const v1::Graph* graph = nullptr;
   const v1::Cluster* cluster = nullptr;
-  // Of pipelines with layers of their own: how many stand before the first numbered one.
+  // For pipelines with layers of their own: how many stand before the first numbered one.
   int layer_offset = 1;
 };
 
@@ -48,7 +48,7 @@ struct ExportTarget {
   absl::StatusOr<Exported> (*write)(const ExportInput& input);
 };
 
-// In the order of the help.
+// All targets, in the order of the help.
 std::span<const ExportTarget> ExportTargets();
 
 // nullptr: there is none of that name.

@@ -127,7 +127,7 @@ class JointReader {
       *split.mutable_stages(stage)->mutable_replicas() = plan_.stages(stage).replicas();
       for (const std::string& name : plan_.stages(stage).operators()) {
         const auto op = operators.find(name);
-        // Of operators that the graph does not have, LayersOfStages speaks.
+        // LayersOfStages speaks of operators that the graph does not have.
         const int run = op == operators.end() ? stage : RunOf(*op->second, stage);
         if (run % plan_.stages_size() != stage) {
           return Contradicts(absl::StrCat("operator ", name, " is in stage ", stage, ", its layer ",

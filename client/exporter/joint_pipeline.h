@@ -22,12 +22,12 @@ struct JointPipeline {
   std::vector<std::vector<v1::LayerRecomputation>> recomputation;
   int32_t num_stages = 1;
   int32_t chunks_per_stage = 1;
-  // Of every stage.
+  // The degrees of every stage.
   int32_t tensor = 1;
   int32_t context = 1;
   int32_t expert = 1;
   int32_t data = 1;
-  // Of a micro-batch on one rank of the data degree.
+  // Samples of a micro-batch on one rank of the data degree.
   int64_t samples = 1;
   int64_t micro_batches = 1;
   // samples x data x micro_batches.

@@ -30,7 +30,7 @@ absl::StatusOr<bool> RecomputesAll(const JointPipeline& pipeline, const char* ta
 
 struct Setting {
   const char* name;
-  // The same literal in Python and TOML.
+  // A literal that Python and TOML spell alike.
   std::string value;
 };
 

@@ -25,7 +25,7 @@ bool IsNodeName(std::string_view name) {
          name.find_first_not_of("0123456789", kPrefix.size()) == std::string_view::npos;
 }
 
-// By operator; absent: the plan does not place it.
+// Returns the stage of each operator; absent: the plan does not place it.
 std::unordered_map<std::string_view, int> StagesOf(const v1::Plan& plan) {
   std::unordered_map<std::string_view, int> stages;
   for (int stage = 0; stage < plan.stages_size(); ++stage) {
@@ -47,7 +47,7 @@ std::string DescriptionOf(const v1::Operator& op) {
   return absl::StrReplaceAll(text, {{" -- ", " - "}, {"\n", " "}, {"\r", " "}});
 }
 
-// In the order of the graph; an error names the first that has none.
+// Returns lines in the order of the graph; an error names the first that has none.
 absl::StatusOr<std::vector<std::string>> NodeLines(const ExportInput& input,
                                                    const std::unordered_map<std::string_view, std::string>& names) {
   const auto stages = StagesOf(input.plan);
@@ -104,7 +104,7 @@ absl::StatusOr<Exported> ExportPipedream(const ExportInput& input) {
   return exported;
 }
 
-// Of stages whose replicas take whole micro-batches in turn, as Piper's do.
+// Exports stages whose replicas take whole micro-batches in turn, as Piper's do.
 absl::StatusOr<Exported> ExportTurnsForPiper(const v1::Plan& plan) {
   nlohmann::ordered_json stages = nlohmann::ordered_json::array();
   for (const v1::Stage& stage : plan.stages()) {

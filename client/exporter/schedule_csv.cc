@@ -20,7 +20,7 @@ constexpr int64_t kMaxPasses = 1 << 22;
 struct Pass {
   // As torch names them: a forward pass, a backward pass or its two parts, for inputs and for weights.
   char kind = 'F';
-  // Of S stages with several runs of layers each, stage r has the runs r, r + S, r + 2 S, ...
+  // Where S stages have several runs of layers each, stage r has the runs r, r + S, r + 2 S, ...
   int run = 0;
   int micro_batch = 0;
 };

@@ -53,8 +53,8 @@ std::array<double, kParts.size()> PartsOf(const v1::Plan& plan, const v1::Stage&
           stage.allreduce_ms() * reduce_share};
 }
 
-// Of the joint search: every rank works on every micro-batch of its replica. Where replicas take turns, a micro-batch
-// costs a rank its share of the stage's work, and the reduction is told by micro-batch.
+// The parts of a stage of the joint search: every rank works on every micro-batch of its replica. Where replicas take
+// turns, a micro-batch costs a rank its share of the stage's work, and the reduction is told by micro-batch.
 std::array<double, kParts.size()> JointPartsOf(const v1::Plan& plan, const v1::Stage& stage) {
   const double count = TakesTurns(plan) ? 1.0 / std::max(stage.joint().data_degree(), 1)
                                         : static_cast<double>(plan.joint().micro_batches());

@@ -38,7 +38,7 @@ absl::StatusOr<std::vector<StageLayers>> PipelineOf(const ExportInput& input, co
   return stages;
 }
 
-// Of a problem that counts micro-batches, and of graphs that say how many samples one has.
+// Says the sizes of batches where the problem counts micro-batches and the graph says how many samples one has.
 std::string MegatronBatchArguments(const ExportInput& input, int replicas) {
   if (!input.graph->has_samples_per_micro_batch()) return "";
   const int64_t micro_batch = input.graph->samples_per_micro_batch();

@@ -223,7 +223,7 @@ absl::Status CheckOptions(const GraphOptions& options, std::string_view source) 
   return Refused(source, "states its sizes itself: leave out --sequence and --micro_batch, which are for config.json");
 }
 
-// Of a format that is known.
+// Imports a graph whose format is known.
 absl::StatusOr<ImportedRequest> ImportGraphOf(std::string_view text, std::string_view source,
                                               const GraphOptions& options, const Opening& opening) {
   const absl::Status checked = CheckOptions(options, source);
@@ -341,7 +341,7 @@ absl::StatusOr<ImportedCluster> WithoutWarnings(absl::StatusOr<v1::Cluster> clus
   return ImportedCluster{*std::move(cluster), {}};
 }
 
-// Of a format in which only this says the whole cluster.
+// Imports a cluster in a format in which only the file says the whole cluster.
 absl::StatusOr<ImportedCluster> ImportOwnCluster(std::string_view text, std::string_view source, ClusterFormat format,
                                                  const ClusterOptions& options) {
   const absl::Status checked = CheckNoOptions(options, source);

@@ -34,11 +34,11 @@ enum class GraphFormat {
 
 struct GraphOptions {
   GraphFormat format = GraphFormat::kAuto;
-  // Of the times of formats that state no unit; unset: the usual one, with a warning.
+  // For formats that state no unit of their times; unset: the usual one, with a warning.
   std::optional<double> ms_per_unit = std::nullopt;
   // What symbols of the sizes of models of ONNX and torch.export stand for.
   std::map<std::string, int64_t> dimensions = {};
-  // Of models of which only the shape is known.
+  // For models of which only the shape is known.
   Workpiece workpiece = {};
 };
 

@@ -31,7 +31,7 @@ struct FieldViolation {
 struct ErrorDetails {
   // google.rpc.ErrorInfo.reason, e.g. "INFEASIBLE"; empty when there is none.
   std::string reason;
-  // Of NO_PLAN_FOUND: the limit that was spent, "time_limit" or "work_limit"; empty when there is none.
+  // Only with NO_PLAN_FOUND: the limit that was spent, "time_limit" or "work_limit"; empty when there is none.
   std::string limit;
   // In the order found; the first ones where there are very many.
   std::vector<FieldViolation> violations;

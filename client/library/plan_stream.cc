@@ -81,7 +81,7 @@ class Reading {
 
   ProgressListener* listener_;
   const bool wants_plans_;
-  // Of the latest incumbent, or the answer.
+  // The plan of the latest incumbent, or of the answer.
   std::optional<v1::Plan> best_;
   // The best that was streamed.
   v1::Bound bound_;

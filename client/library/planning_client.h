@@ -37,7 +37,7 @@ class ProgressListener {
 // Told of each message of a SimulatePlan, on the thread of the call.
 using SimulationListener = std::function<void(v1::SimulatePlanResponse message)>;
 
-// Of one call.
+// How long one call may take, and who hears of it.
 struct CallOptions {
   using Clock = std::chrono::system_clock;
 
@@ -47,7 +47,7 @@ struct CallOptions {
   // Asks to stop. CreatePlan then answers with the best plan so far (STOP_REASON_CANCELLED) where there is one; else
   // the call ends with CANCELLED.
   std::stop_token stop;
-  // Of CreatePlan. May be nullptr; outlives the call.
+  // Only for CreatePlan. May be nullptr; outlives the call.
   ProgressListener* progress = nullptr;
 };
 

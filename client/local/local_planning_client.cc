@@ -33,7 +33,7 @@ class Relay final : public server::SearchObserver {
   ProgressListener& listener_;
 };
 
-// The same moment on the clock of searches.
+// Returns the same moment on the clock of searches.
 SolveLimits::Clock::time_point ToSteady(CallOptions::Clock::time_point deadline) {
   return SolveLimits::Clock::now() +
          std::chrono::duration_cast<SolveLimits::Clock::duration>(deadline - CallOptions::Clock::now());

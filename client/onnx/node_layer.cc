@@ -44,7 +44,7 @@ std::string LayerOfScopes(std::string_view list) {
   return layer;
 }
 
-// The same of "model: Llama/model.layers.3: Layer/matmul: aten.matmul": parts are a name and its class.
+// The layer in "model: Llama/model.layers.3: Layer/matmul: aten.matmul": parts are a name and its class.
 std::string LayerOfNamespace(std::string_view path) {
   std::string layer;
   while (!path.empty()) {

@@ -137,7 +137,7 @@ class GraphBuilder {
     }
   }
 
-  // Those of a batch, where the first input has one.
+  // Sets the samples of a batch, where the first input has one.
   void SetSamples() {
     for (const onnx::ValueInfoProto& input : model_.graph().input()) {
       const auto shape = shapes_.find(input.name());

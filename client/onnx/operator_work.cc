@@ -11,7 +11,7 @@ namespace {
 
 using Shapes = std::map<std::string, ValueShape>;
 
-// Of one element of a function such as exp.
+// Operations for one element of a function such as exp.
 constexpr double kFunctionFlops = 8;
 
 // nullptr: absent or not known.
@@ -45,7 +45,7 @@ double ConvFlops(const onnx::NodeProto& node, const Shapes& shapes, bool is_tran
   return weights == nullptr ? 0 : 2 * Elements(over) * ProductFrom(*weights, 1);
 }
 
-// Of [..., M, K] and [..., K, N].
+// Multiplies [..., M, K] by [..., K, N].
 double MatMulFlops(const onnx::NodeProto& node, const Shapes& shapes) {
   const ValueShape* left = ShapeAt(node.input(), 0, shapes);
   if (left == nullptr || left->dimensions.empty()) return 0;

@@ -36,8 +36,8 @@ struct Bars {
 // name of its first device. Milliseconds for a micro-batch.
 Bars LoadBars(const v1::Plan& plan);
 
-// The same rows, in GiB. The parts add up to what the plan says; where the memory model of the plan has no parts, there
-// is one.
+// Such rows of memory, in GiB. The parts add up to what the plan says; where the memory model of the plan has no parts,
+// there is one.
 Bars MemoryBars(const v1::Plan& plan, const v1::Graph& graph);
 
 }  // namespace planwright::client

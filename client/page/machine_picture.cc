@@ -55,7 +55,7 @@ bool IsInUse(const Host& host) {
                      [](const auto* usage) { return !usage->stages().empty(); });
 }
 
-// In the order of their first devices.
+// Returns the hosts in the order of their first devices.
 std::vector<Host> HostsOf(const v1::Plan& plan, const std::unordered_map<std::string, Seat>& seats) {
   std::vector<Host> hosts;
   std::map<std::string, std::size_t> place;
@@ -127,7 +127,7 @@ class MachineDrawing {
     picture_.height = std::max(y, kTitle);
   }
 
-  // Its height.
+  // Returns its height.
   double PlaceHost(const Host& host, std::size_t in_a_row, Box box) {
     box.height = HostHeight(host, in_a_row);
     box.label = host.name.empty() ? "devices" : host.name;

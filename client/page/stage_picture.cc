@@ -79,14 +79,14 @@ class StageDrawing {
 
   int EndOfRow(int first) const { return std::min(first + kStagesInARow, plan_.stages_size()); }
 
-  // Of a column of layers, in the row of stages that begins with `first`.
+  // The width of a column of layers, in the row of stages that begins with `first`.
   double ColumnWidth(int first) const {
     int columns = 0;
     for (int stage = first; stage < EndOfRow(first); ++stage) columns += ColumnsOf(stage);
     return (kWidth - kGap * (EndOfRow(first) - first - 1)) / columns;
   }
 
-  // Of the tallest stage in that row.
+  // The height of the tallest stage in that row.
   double RowHeight(int first) const {
     int rows = 0;
     for (std::size_t layer = 0; layer < rows_.size(); ++layer) {

@@ -43,7 +43,7 @@ void AddJointRows(const v1::Plan& plan, PageTable& table) {
                              " samples: ", CountedText(joint.micro_batches(), "micro-batch", "micro-batches"), " of ",
                              joint.micro_batch_samples(),
                              joint.degrees() == v1::JOINT_DEGREES_PER_STAGE ? " for all ranks" : " on each rank")});
-  // Of graphs without a transformer neither is known.
+  // Neither is known for graphs without a transformer.
   if (joint.tokens_per_second() > 0) {
     table.rows.push_back({"speed", absl::StrFormat("%.0f tokens/s, %s of the peak of the devices in use",
                                                    joint.tokens_per_second(), Percent(joint.peak_share_in_use()))});

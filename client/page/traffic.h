@@ -21,12 +21,12 @@ struct StageLayer {
   std::vector<std::string> operators;
 };
 
-// Of one micro-batch, forward and backward tensors alike.
+// What one micro-batch sends, forward and backward tensors alike.
 struct Flow {
   int from = 0;
   int to = 0;
   int64_t bytes = 0;
-  // Of Graph.tensors.
+  // Positions in Graph.tensors.
   std::vector<int> tensors;
 };
 

@@ -15,7 +15,7 @@ namespace {
 using google::protobuf::util::TimeUtil;
 
 constexpr Table::Align kRight = Table::Align::kRight;
-// Of the names that servers give: they are to be copied.
+// What is shown of the names that servers give: they are to be copied.
 constexpr std::size_t kNameLength = 44;
 
 // "0.4 s", "75 s", "12 min".
@@ -25,7 +25,7 @@ std::string AgeText(const google::protobuf::Duration& age) {
   return seconds < 600 ? absl::StrFormat("%.0f s", seconds) : absl::StrFormat("%.0f min", seconds / 60);
 }
 
-// To the second.
+// Returns a time to the second.
 std::string TimeText(google::protobuf::Timestamp time) {
   time.set_nanos(0);
   return TimeUtil::ToString(time);

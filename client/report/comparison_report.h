@@ -20,10 +20,10 @@ struct ComparisonRow {
 // A table: value, how it compares with the best one, bound, gap, stages, time, and why there is no plan.
 std::string ComparisonReport(const std::vector<ComparisonRow>& rows, const std::string& title);
 
-// The same as a JSON object with a list "rows"; figures that a row does not have are null.
+// The rows as a JSON object with a list "rows"; figures that a row does not have are null.
 std::string ComparisonJson(const std::vector<ComparisonRow>& rows, const std::string& title);
 
-// The same as a picture: a bar for the time of each plan with a mark at its bound, and what the search took; SVG 1.1.
+// The rows as a picture: a bar for the time of each plan with a mark at its bound, and what the search took; SVG 1.1.
 std::string ComparisonSvg(const std::vector<ComparisonRow>& rows, const std::string& title);
 
 }  // namespace planwright::client

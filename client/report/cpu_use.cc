@@ -9,7 +9,7 @@
 namespace planwright::client {
 namespace {
 
-// Of the accelerators in use; nullopt: CPUs are not told apart, or nothing else is used.
+// The idle share of the accelerators in use; nullopt: CPUs are not told apart, or nothing else is used.
 std::optional<double> IdleShareOfAccelerators(const v1::Plan& plan, const CpuNames& cpus) {
   double busy_ms = 0;
   int count = 0;

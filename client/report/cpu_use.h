@@ -21,7 +21,7 @@ double IdleShare(const v1::Plan& plan, const CpuNames& cpus);
 // "accelerators in use idle 1.2 % of the time", or "devices ...".
 std::string IdleText(const v1::Plan& plan, const CpuNames& cpus);
 
-// That accelerators wait for a CPU; empty where they do not.
+// Says that accelerators wait for a CPU; empty where they do not.
 std::string SlowCpuText(const v1::Plan& plan, const CpuNames& cpus);
 
 }  // namespace planwright::client

@@ -36,7 +36,7 @@ std::string TextOfDegrees(const Degrees& degrees) {
 
 std::string PercentText(double share) { return absl::StrFormat("%.1f %%", share * 100); }
 
-// Else somebody wrote it, and only what it costs is known.
+// Whether a search made it; else somebody wrote it, and only what it costs is known.
 bool WasSearched(const v1::Plan& plan) { return !plan.provenance().algorithm().empty(); }
 
 std::string Headline(const v1::Plan& plan, const std::string& title) {
@@ -244,7 +244,7 @@ std::string RecomputationText(v1::LayerRecomputation recomputation) {
   return EnumText(v1::LayerRecomputation_Name(recomputation), "LAYER_RECOMPUTATION_");
 }
 
-// Of a graph without a transformer they have the names of operators.
+// Whether layers are numbered; those of a graph without a transformer have the names of operators.
 bool AreNumbered(const v1::JointStage::Chunk& chunk, std::string_view prefix) {
   return std::any_of(chunk.layers().begin(), chunk.layers().end(),
                      [&](const std::string& layer) { return std::string_view(layer).starts_with(prefix); });

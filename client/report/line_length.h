@@ -10,12 +10,12 @@ namespace planwright::client {
 inline constexpr std::size_t kMaxLineLength = 120;
 
 struct LineLengths {
-  // Of what goes to standard output, and of notes and errors.
+  // The length of lines that go to standard output, and of notes and errors.
   std::size_t report = kMaxLineLength;
   std::size_t note = kMaxLineLength;
 };
 
-// Those of this thread.
+// The lengths of this thread.
 const LineLengths& CurrentLineLengths();
 
 // Sets the lengths of this thread for as long as it lives. Less than 40 characters count as 40.

@@ -13,7 +13,7 @@
 namespace planwright::client {
 namespace {
 
-// Of the devices in use with a limit the one that has the least room left in proportion; without any the one that holds
+// Returns the device in use with a limit that has the least room left in proportion; without any the one that holds
 // most. nullptr: no device is in use, or none is said.
 const v1::DeviceUsage* FullestDevice(const v1::Plan& plan) {
   const auto share = [](const v1::DeviceUsage& device) {
@@ -32,7 +32,7 @@ const v1::DeviceUsage* FullestDevice(const v1::Plan& plan) {
   return fullest;
 }
 
-// Of the devices in use that have one.
+// The greatest limit of the devices in use that have one.
 std::optional<int64_t> GreatestLimit(const v1::Plan& plan) {
   std::optional<int64_t> greatest;
   for (const v1::DeviceUsage& device : plan.devices()) {

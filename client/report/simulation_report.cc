@@ -19,7 +19,7 @@ namespace {
 using Resource = v1::SimulationSummary::Resource;
 
 constexpr Table::Align kRight = Table::Align::kRight;
-// Of a timeline, where lines are long enough.
+// The columns of a timeline, where lines are long enough.
 constexpr std::size_t kMostColumns = 96;
 constexpr std::size_t kMaxRows = 32;
 constexpr std::size_t kMaxNameLength = 16;
@@ -227,7 +227,7 @@ std::string DevicesSection(const v1::SimulationSummary& summary) {
   return absl::StrCat("\nDevices\n", table.ToString());
 }
 
-// The busiest ones.
+// Lists the busiest links.
 std::string LinksSection(const v1::SimulationSummary& summary) {
   std::vector<const Resource*> links;
   for (const Resource& resource : summary.resources()) {

@@ -15,10 +15,10 @@ namespace {
 using google::protobuf::util::TimeUtil;
 
 constexpr Table::Align kRight = Table::Align::kRight;
-// Of the names that servers give: they are to be copied.
+// What is shown of the names that servers give: they are to be copied.
 constexpr std::size_t kNameLength = 44;
 
-// To the second.
+// Returns a time to the second.
 std::string TimeText(google::protobuf::Timestamp time) {
   time.set_nanos(0);
   return TimeUtil::ToString(time);

@@ -56,7 +56,7 @@ class Table {
   // REQUIRES: as many cells as columns.
   void AddRow(std::vector<std::string> cells);
 
-  // Of the longest line, if no column gives way.
+  // The width of the longest line, if no column gives way.
   std::size_t width() const;
 
   // Every line indented by two spaces and without trailing spaces; the headings first unless all are empty.

@@ -21,14 +21,14 @@ namespace planwright::client {
 namespace {
 
 constexpr Table::Align kRight = Table::Align::kRight;
-// Of lines below a title.
+// How far lines below a title are indented.
 constexpr std::size_t kIndent = 2;
 constexpr std::size_t kBarWidth = 20;
 // Where lines are too short for the other.
 constexpr std::size_t kShortBarWidth = 8;
 constexpr std::size_t kWideLine = 100;
 constexpr std::size_t kMaxIdleNamed = 8;
-// Of what is shown of a name.
+// How much is shown of a name, at most and at least.
 constexpr std::size_t kLongestName = 28;
 constexpr std::size_t kShortestName = 8;
 constexpr std::size_t kShortestDevice = 16;
@@ -247,7 +247,7 @@ bool DoTheSame(const v1::DeviceUsage& a, const v1::DeviceUsage& b) {
          a.memory_limit_bytes() == b.memory_limit_bytes();
 }
 
-// Those in use, in the order of the first of each row.
+// Returns the devices in use, in the order of the first of each row.
 std::vector<EqualDevices> FoldedDevices(const v1::Plan& plan) {
   std::vector<EqualDevices> rows;
   std::map<std::vector<int>, std::vector<std::size_t>> rows_of_stages;

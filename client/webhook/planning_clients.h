@@ -33,7 +33,7 @@ class PlanningClients {
   // `connection`: without a token.
   explicit PlanningClients(client::ServerConnection connection) : connection_(std::move(connection)) {}
 
-  // For later calls of For.
+  // Holds for later calls of For.
   void SetTokens(Tokens tokens);
 
   // Lives as long as whoever holds it.

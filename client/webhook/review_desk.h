@@ -25,7 +25,7 @@ class ReviewDesk {
   ReviewDesk(const ReviewDesk&) = delete;
   ReviewDesk& operator=(const ReviewDesk&) = delete;
 
-  // For later reviews.
+  // Holds for later reviews.
   void SetPools(std::shared_ptr<const Pools> pools);
 
   // Replies to the exchange later. Does not wait.

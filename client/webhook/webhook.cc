@@ -218,7 +218,7 @@ class RunningWebhook final : public Webhook {
   std::mutex reloading_;
   // Whether the pools file has been read once; under reloading_, once the hook runs.
   bool has_pools_ = false;
-  // Of the watching thread, once it runs.
+  // Only the watching thread uses it, once that runs.
   std::vector<FileStamp> stamps_;
   server::Connections http_connections_;
   std::unique_ptr<server::HttpServer> http_;

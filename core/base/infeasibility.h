@@ -28,7 +28,7 @@ struct Shortage {
 };
 
 struct Infeasibility {
-  // Of one search; messages for people are few.
+  // The most shortages that one search lists, as people read them.
   static constexpr std::size_t kMaxListed = 10;
 
   // Keeps the first kMaxListed and counts the rest.

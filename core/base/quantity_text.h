@@ -19,10 +19,10 @@ std::string CountText(int64_t count);
 // "1 stage", "1,024 stages" of "stage".
 std::string CountedText(int64_t count, std::string_view noun);
 
-// In binary units: "16.00 GiB"; below 1 KiB exact: "512 bytes".
+// Returns a size in binary units: "16.00 GiB"; below 1 KiB it is exact: "512 bytes".
 std::string SizeText(int64_t bytes);
 
-// The same with the exact number, where a byte decides: "1.50 GiB (1,610,612,736 bytes)", "1 byte".
+// As SizeText, with the exact number where a byte decides: "1.50 GiB (1,610,612,736 bytes)", "1 byte".
 std::string ExactSizeText(int64_t bytes);
 
 // "1.50 GiB (1,610,612,736 bytes) are missing", "1 byte is missing".

@@ -13,7 +13,7 @@ inline constinit thread_local std::chrono::nanoseconds charged_cpu_time{0};
 
 }  // namespace internal
 
-// That of the calling thread since it began, with what was charged to it.
+// The CPU time of the calling thread since it began, with what was charged to it.
 inline std::chrono::nanoseconds ThreadCpuTime() {
   timespec now{};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);

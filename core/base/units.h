@@ -32,7 +32,7 @@ int64_t CeilDivide(int64_t numerator, int64_t denominator);
 // REQUIRES: bytes >= 0; bytes_per_second finite and > 0.
 Picoseconds TransferTime(int64_t bytes, double bytes_per_second);
 
-// The same for numerator / denominator of the bytes: one ceil of the exact quotient.
+// The time for numerator / denominator of the bytes, as above: one ceil of the exact quotient.
 // REQUIRES: 0 <= numerator, 0 < denominator, both at most 2^24.
 Picoseconds TransferTime(int64_t bytes, int64_t numerator, int64_t denominator, double bytes_per_second);
 

@@ -75,7 +75,7 @@ inline bool DrainsEarly(ScheduleKind schedule) {
 //   otherwise                      all that it does in a step; 1 where micro_batches is unset
 int32_t InFlightMicroBatches(const ResolvedProblem& problem, int64_t held, int32_t replicas);
 
-// Of pipelines without slots, as many stages as behind + 1 with equal numbers of replicas.
+// As above, for a pipeline without slots whose stages all have equally many replicas: it holds stages_behind + 1.
 int32_t InFlightMicroBatches(const ResolvedProblem& problem, std::size_t stages_behind);
 
 // Turns that a step takes: g x `count` times the load of a stage, shared among its replicas, is time enough for all of

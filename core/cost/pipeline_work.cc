@@ -105,7 +105,7 @@ class TransferBuilder {
     found->passes.emplace_back(stage, pass);
   }
 
-  // Of the links that micro-batches take: they visit the copies of a stage in turn.
+  // Returns the classes of the links that micro-batches take: they visit the copies of a stage in turn.
   std::set<std::size_t> LinkClasses(int32_t stage, int32_t peer) const {
     if (peer == TransferWork::kHost) return {0};
     const std::vector<DeviceId>& here = copies_[Index(stage)];
@@ -135,7 +135,7 @@ class TransferBuilder {
     return static_cast<int32_t>(2 * work_.stages.size() + found->second);
   }
 
-  // Two transfers where they occupy the devices, else one on the link.
+  // Makes two transfers where they occupy the devices, else one on the link.
   void Send(const Tensor& tensor, Pass pass, int32_t from, int32_t to, const std::vector<int32_t>& before,
             const std::vector<int32_t>& after) {
     int32_t last = Extend(tensor, /*receives=*/false, pass, from, to, to);
@@ -207,7 +207,7 @@ class TransferBuilder {
   const bool through_host_;
   const bool gradients_;
   const StageMap stage_of_;
-  // Of the tensor at hand.
+  // Who consumes the tensor at hand.
   std::vector<Consumer> consumers_;
   absl::flat_hash_map<std::tuple<bool, bool, int32_t, int32_t>, std::size_t> known_;
 };

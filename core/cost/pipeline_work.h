@@ -1,7 +1,7 @@
 // What one micro-batch makes the devices of a plan do, as schedules need it: the passes of the stages, the transfers
 // between them, and what waits for what.
 //
-// The same charges as in traffic.h, but as pieces of work of their own rather than sums:
+// The charges are those of traffic.h, but as pieces of work of their own rather than sums:
 //   host_staged        a stage copies all that leaves its device in a pass to host memory, once; each device that
 //                      consumes it copies it from there. Gradients go the other way: every consumer copies its own, the
 //                      producer copies their sum. CPUs copy nothing.
@@ -43,7 +43,7 @@ struct StageWork {
   int64_t largest_stored_bytes = 0;
   // Positions in PipelineWork::devices, one for each copy of the stage.
   std::vector<int32_t> devices;
-  // Between the copies.
+  // Time of the all-reduce between the copies.
   Picoseconds allreduce{0};
   // Stage::transfer_slots.
   int32_t transfer_slots = 0;
@@ -68,8 +68,8 @@ struct TransferWork {
   // The stage at this end, and at the other one: kHost is host memory.
   int32_t stage = 0;
   int32_t peer = kHost;
-  // Of the links between the copies that any micro-batch visits, by class: a cluster may have a class for every pair of
-  // devices. Class 0 where one end is host memory.
+  // Times over the links between the copies that any micro-batch visits, by class: a cluster may have a class for every
+  // pair of devices. Class 0 stands for the link to host memory, where one end is that.
   std::vector<ClassTime> times;
 };
 
@@ -104,7 +104,7 @@ struct PipelineWork {
 PipelineWork MeasurePipelineWork(const OperatorGraph& graph, const Cluster& cluster, const CostTable& costs,
                                  const Plan& plan);
 
-// The same with every stage on two devices: its own and, for a pipeline in the opposite direction, that of the stage
+// As above, with every stage on two devices: its own and, for a pipeline in the opposite direction, that of the stage
 // with the mirrored number; they reduce their gradients.
 // REQUIRES: also, as many devices as stages, all of one class; for TRAINING an interconnect with a bandwidth.
 PipelineWork MeasureBidirectionalWork(const OperatorGraph& graph, const Cluster& cluster, const CostTable& costs,

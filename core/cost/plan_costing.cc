@@ -181,7 +181,7 @@ class StageCosting {
     return work;
   }
 
-  // Of all its stages together; along the ring of the first.
+  // Returns the time to all-reduce the gradients of all its stages together, along the ring of the first.
   Picoseconds AllReduceOf(const DeviceWork& device) const {
     if (device.num_stages == 0) return Picoseconds(0);
     const Stage& stage = plan_.stages[device.first_stage];

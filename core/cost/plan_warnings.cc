@@ -36,7 +36,7 @@ std::optional<Picoseconds> MedianOperatorTime(const Cluster& cluster, const Cost
   return Median(times);
 }
 
-// Over the fastest class of links, which is the first one.
+// Returns the median over the fastest class of links, which is the first one.
 std::optional<Picoseconds> MedianTransferTime(const OperatorGraph& graph, const Network& network, const Plan& plan) {
   std::vector<Picoseconds> times;
   if (network.num_link_classes() == 0) return std::nullopt;

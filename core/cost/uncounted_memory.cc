@@ -25,7 +25,7 @@ bool LeavesOutMicroBatches(const Plan& plan) {
          HoldsOneStagePerDevice(plan);
 }
 
-// Of the devices in use that have a limit, where any has: a CPU that may hold anything says nothing.
+// The largest peak of a device in use that has a limit, or of any where none has: a CPU without one says nothing.
 int64_t PeakBytes(const Plan& plan) {
   int64_t of_all = 0;
   int64_t of_limited = 0;

@@ -31,8 +31,8 @@ using OperatorGroups = std::vector<std::vector<OperatorId>>;
 OperatorGroups LinearizeGraph(const OperatorGraph& graph, const ResolvedProblem& problem,
                               std::span<const int64_t> operator_weights, std::size_t max_layers);
 
-// That chain first, then those of the other orders that are made, and of the order by distance from the graph's inputs:
-// each once. At most four.
+// The chain of LinearizeGraph first, then those of the other orders that are made, and of the order by distance from
+// the graph's inputs: each once. At most four.
 std::vector<OperatorGroups> LinearizeInEveryOrder(const OperatorGraph& graph, const ResolvedProblem& problem,
                                                   std::span<const int64_t> operator_weights, std::size_t max_layers);
 

@@ -16,7 +16,7 @@ namespace planwright {
 // a cycle. O(n + m log m). REQUIRES: one priority for each vertex.
 std::vector<int32_t> DepthFirstTopologicalOrder(const Digraph& graph, std::span<const int64_t> priority);
 
-// The same for those who need no order in particular: all priorities are equal.
+// A topological order for those who need none in particular: all priorities are equal.
 std::vector<int32_t> AnyTopologicalOrder(const Digraph& graph);
 
 }  // namespace planwright

@@ -31,9 +31,9 @@ struct TrainingEfficiency {
   double memory = 0.8;
   // The share of the bandwidth of links that collectives reach.
   double network = 0.8;
-  // What computation hides of the exchanges inside layers (tensor, context and expert ranks), in [0, 1].
+  // The share of exchanges inside layers (tensor, context and expert ranks) that computation hides, in [0, 1].
   double hidden_in_layers = 0.2;
-  // The same of what data ranks exchange in every micro-batch, and once a step.
+  // The shares that it hides of what data ranks exchange in every micro-batch, and once a step, in [0, 1].
   double hidden_among_data = 0.8;
   double hidden_at_step_end = 0.4;
   // What starting a kernel takes, as long as it does not run while others start.

@@ -27,7 +27,7 @@ struct OperatorCost {
 
 // How an operator runs divided among tensor, context and expert ranks; of one rank and micro-batch.
 struct OperatorVariant {
-  // Of a tensor that it makes or reads.
+  // What the exchange of a tensor that the operator makes or reads carries beside it.
   struct BoundaryExchange {
     std::string tensor;
     // Beside the tensor, for each operator at its other end that is in another stage.
@@ -48,12 +48,12 @@ struct OperatorVariant {
   // nullopt: the same for every expert degree, and what each rank of these has differs in nothing. Else its parameters
   // are those of experts, of which there are data x context / expert degree copies.
   std::optional<int32_t> expert_degree;
-  // In which it wants what it reads, and leaves what it makes. Empty: as tensors are between layers.
+  // The layouts in which it wants what it reads, and leaves what it makes. Empty: as tensors are between layers.
   std::string input_layout;
   std::string output_layout;
   // Empty: every class without a variant of its own of these degrees.
   std::string device_class;
-  // Those of the micro-batch on one rank of the data degree; nullopt: OperatorGraph::samples_per_micro_batch.
+  // Samples of the micro-batch on one rank of the data degree; nullopt: OperatorGraph::samples_per_micro_batch.
   std::optional<int64_t> samples;
   Picoseconds forward{0};
   Picoseconds backward{0};
@@ -63,7 +63,7 @@ struct OperatorVariant {
   // What a rank sends on of each tensor that it makes; nullopt: all of it.
   std::optional<int64_t> output_bytes;
   std::optional<Recomputation> recomputation;
-  // Piper's objective.
+  // They count only where replicas take micro-batches in turn (Piper's objective).
   std::vector<BoundaryExchange> boundary_exchanges = {};
 };
 
@@ -71,7 +71,7 @@ struct OperatorVariant {
 struct LayoutChange {
   std::string from;
   std::string to;
-  // That a rank receives for each byte of the tensor.
+  // Bytes that a rank receives for each byte of the tensor.
   double share = 0;
 };
 

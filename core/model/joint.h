@@ -57,7 +57,7 @@ struct JointSettings {
   bool first_layers_alike = false;
   std::optional<int32_t> num_stages;
   std::optional<int64_t> micro_batches;
-  // Of a graph without a transformer's shape; nullopt: unknown.
+  // Needed only for a graph without a transformer's shape; nullopt: unknown.
   std::optional<int64_t> tokens_per_sample;
   // What Objective::kMinDevices must reach; nullopt: a plan that fits is enough.
   std::optional<double> target_tokens_per_second;
@@ -98,10 +98,10 @@ struct JointStage {
   Picoseconds backward{0};
   // The part of `backward` that makes the gradients of weights, which kZeroBubble does later.
   Picoseconds weights{0};
-  // Both ways at both ends; of it, at the front.
+  // Transfers both ways at both ends, and the part of them at the front.
   Picoseconds transfers{0};
   Picoseconds received{0};
-  // Once a step: gradients, parameters and the optimizer.
+  // What comes once a step: gradients, parameters and the optimizer.
   Picoseconds step_end{0};
   JointMemory memory;
   // Layers whose times were measured.

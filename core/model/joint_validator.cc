@@ -351,7 +351,7 @@ class JointRules {
     });
   }
 
-  // Whose layers are operators.
+  // Checks what holds for a graph without a transformer's shape, whose layers are made of operators.
   void CheckOperatorGraph() {
     Refuse(joint_.target_tokens_per_second.has_value() && !joint_.tokens_per_sample.has_value(),
            "joint.tokens_per_sample", "must be set beside a target in tokens without graph.transformer");

@@ -26,8 +26,8 @@ Pass PassOf(PatternOperation operation);
 // period. The shift of the first forward task is 0.
 struct PatternTask {
   PatternOperation operation = PatternOperation::kForward;
-  // Whose pass it is; of a transfer, whose output is sent: kSendForward goes to stage + 1, kSendBackward to stage - 1.
-  // Between stages of one device there is no transfer.
+  // The stage whose pass it is, or whose output a transfer sends: kSendForward goes to stage + 1, kSendBackward to
+  // stage - 1. Between stages of one device there is no transfer.
   StageId stage;
   // 0 <= start < period.
   Picoseconds start{0};

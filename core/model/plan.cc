@@ -10,7 +10,7 @@
 namespace planwright {
 namespace {
 
-// Of patterns, by operation.
+// Names of the operations of a periodic pattern, by PatternOperation.
 constexpr std::array<std::string_view, 4> kOperationNames = {"forward", "backward", "send_forward", "send_backward"};
 
 PeriodicPattern PatternOf(const Plan& plan) {

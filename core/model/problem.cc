@@ -37,7 +37,7 @@ bool MemoryIsDeclared(const OperatorGraph& graph, Workload workload) {
 // PERIODIC, NON_CONTIGUOUS: more of them rarely help, and each makes schedules harder to find.
 constexpr int32_t kPeriodicStagesPerDevice = 4;
 
-// Of the best time per micro-batch: what few moves may cost.
+// How much worse than the best time per micro-batch a plan with few moves may be, as a share of it.
 constexpr double kReplanTolerance = 0.05;
 
 // What a parameter costs in memory beside itself.

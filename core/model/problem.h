@@ -93,7 +93,7 @@ struct MemoryModel : MemorySettings {
   std::string preset;
 };
 
-// The same with every default filled in. Under DECLARED memory the settings of COMPONENTS count for nothing.
+// Memory settings with every default filled in. Under DECLARED memory the settings of COMPONENTS count for nothing.
 struct ResolvedMemory : MemorySettings {
   Kind kind = Kind::kComponents;
   int32_t weight_versions = 1;

@@ -171,7 +171,7 @@ class SelectionValidator {
 
 // All sets of operators are looked at as bits.
 constexpr std::size_t kMostOperatorsInTurns = 4'000;
-// Those that go past each cut are listed.
+// The reads that go past each cut are listed.
 constexpr std::size_t kMostReadsInTurns = 40'000;
 constexpr char kBesideTurns[] = " where problem.replication is PER_STAGE and problem.joint.degrees is not";
 

@@ -23,7 +23,7 @@ bool CanBeEstimated(const Operator& op, const DeviceClass& device_class, bool tr
   return HasSpeedsFor(device_class, op.forward_flops, op.forward_bytes_accessed);
 }
 
-// Of operators whose variants say one.
+// Returns the degrees, ascending, that all operators share whose variants name any.
 template <typename DegreeOf>
 std::vector<int32_t> VariantDegrees(const OperatorGraph& graph, DegreesOf which, DegreeOf degree_of) {
   std::optional<std::set<int32_t>> degrees;

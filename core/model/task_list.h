@@ -39,7 +39,7 @@ inline constexpr std::size_t kNumTaskKinds = 15;
 
 struct Task {
   TaskKind kind = TaskKind::kForward;
-  // Whose pass it is; of a transfer the stage at its end of the link.
+  // The stage whose pass it is; of a transfer the stage at its end of the link.
   int32_t stage = 0;
   // An all-reduce has the first micro-batch whose gradients it adds up.
   int32_t micro_batch = 0;

@@ -176,7 +176,7 @@ class LayoutRules {
  private:
   using Pair = std::pair<std::string, std::string>;
 
-  // Those of tensors that the operator makes or reads.
+  // Checks the exchanges of tensors that an operator makes or reads.
   void CheckExchanges() {
     std::map<std::string, const Tensor*> tensors;
     for (const Operator& op : graph_.operators) {
@@ -281,7 +281,7 @@ class LayoutRules {
   const ModelLimits& limits_;
   Violations& violations_;
   std::map<Pair, std::size_t> changes_;
-  // That some tensor may need.
+  // Changes of layout that some tensor may need.
   std::set<Pair> joined_;
 };
 

@@ -50,7 +50,7 @@ class ColourMixer {
     Add(uint64_t{value.has_value()});
     return value.has_value() ? Add(*value) : *this;
   }
-  // Whatever their order.
+  // Adds them, whatever their order.
   ColourMixer& AddAll(std::vector<Colour> colours) {
     std::ranges::sort(colours);
     Add(uint64_t{colours.size()});
@@ -128,7 +128,7 @@ std::vector<Colour> Refined(const DevicePairs& pairs, const std::vector<Colour>&
   return refined;
 }
 
-// Each next to the nearest.
+// Puts each device next to the nearest one.
 std::vector<DeviceId> OrderByNearness(const Cluster& cluster, std::vector<DeviceId> by_class) {
   const DevicePairs pairs(cluster);
   std::vector<Colour> colours = ColoursOfDevices(cluster);
@@ -319,7 +319,7 @@ class OperatorColours {
     }
   }
 
-  // Of all operators with the same label; of those without one their own.
+  // Returns for each operator one colour of all operators with the same label; for one without a label its own.
   std::vector<Colour> ColoursOfGroups(std::string Operator::*label) const {
     std::map<std::string_view, std::vector<Colour>> members;
     for (std::size_t op = 0; op < colours_.size(); ++op) {
@@ -430,7 +430,7 @@ class OperatorOrder {
     }
   }
 
-  // Of what is placed before and belongs to `op`, ascending.
+  // Returns the places of what is placed before and belongs to `op`, ascending.
   std::vector<std::size_t> PlacesAround(std::size_t op) const {
     std::vector<std::size_t> places;
     for (const std::size_t tensor : ends_.consumed[op])

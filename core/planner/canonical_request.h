@@ -1,4 +1,4 @@
-// The same request with operators, tensors and devices numbered by what they are, not by where the input lists them.
+// A request with operators, tensors and devices numbered by what they are, not by where the input lists them.
 //
 // Searches break ties by number, and take linear orders from numbers; so that the order of the input decides nothing,
 // they see this numbering. Operators come in a depth-first topological order, inputs right before what first reads

@@ -100,7 +100,7 @@ std::optional<PeriodicPattern> ShortestPattern(const Pipeline& pipeline, const S
   return PatternSearch(chain, devices, allocation, bounded).pattern;
 }
 
-// One step after the other, one micro-batch after the other.
+// Runs one step after the other, one micro-batch after the other.
 PeriodicPattern SequentialPattern(const Pipeline& pipeline) {
   std::vector<PatternStep> steps =
       PatternSteps(pipeline.chain, ChainSums(pipeline.chain), pipeline.devices, pipeline.allocation);

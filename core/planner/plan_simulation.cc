@@ -84,7 +84,7 @@ PlanningProblem ProblemOfRun(const PlanningProblem& problem, const Placement& pl
   return run;
 }
 
-// Of all copies of the pipeline; nullopt: the problem does not say how many one does.
+// Micro-batches of all copies of the pipeline; nullopt: the problem does not say how many one does.
 std::optional<int32_t> MicroBatchesOfStep(const PlanningProblem& problem, const Plan& plan) {
   if (!problem.micro_batches.has_value()) return std::nullopt;
   const bool has_copies = problem.replication == Replication::kUniform && !plan.stages.empty();

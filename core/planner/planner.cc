@@ -280,7 +280,7 @@ class Planning {
     return best;
   }
 
-  // Of MIN_DEVICES the number of devices is to be proven, not their time.
+  // MIN_DEVICES asks for a proof of the number of devices, not of their time.
   bool IsProven(const Plan& plan) const {
     if (problem_.objective != Objective::kMinDevices) return plan.lower_bound == plan.objective;
     return std::any_of(plan.bounds.begin(), plan.bounds.end(), [&](const Bound& bound) {
@@ -370,13 +370,13 @@ class Planning {
   const CostTable costs_;
   std::vector<Baseline> baselines_;
   std::vector<Incumbent> incumbents_;
-  // Of the search, whatever is planned; nullopt while it runs.
+  // The best objective of the search, whatever is planned; nullopt while it runs.
   std::optional<Picoseconds> best_objective_;
   // Why the plan of an incumbent could not be reported: a defect, which ends the request.
   absl::Status incumbent_status_;
 };
 
-// The same for the joint search, which costs, compares and verifies its own plans.
+// Plans by the joint search, which costs, compares and verifies its own plans.
 absl::StatusOr<Plan> PlanJointProblem(const PlanRequest& request, const SolveLimits& limits, const TaskArena& arena,
                                       PlannerObserver& observer) {
   const Stopwatch stopwatch(arena);

@@ -20,7 +20,7 @@ constexpr int kMaxTrials = 300;
 // Numbers of replicas that are tried.
 constexpr int32_t kMaxReplicaNumbers = 6;
 
-// In the place of a device that has gone: copies of different stages belong together.
+// Stands in the place of a device that has gone: copies of different stages belong together.
 constexpr DeviceId kGone(std::numeric_limits<std::size_t>::max());
 
 bool IsGone(DeviceId device) { return device == kGone; }
@@ -208,7 +208,7 @@ class Repair {
 
   bool IsUsable(DeviceId device) const { return std::binary_search(devices_.begin(), devices_.end(), device); }
 
-  // Without rings; with copies that are whole first where stages have equally many.
+  // Returns it without rings; with copies that are whole first where stages have equally many.
   Placement Living(Placement placement) const {
     for (const AbsentDevice& absent : request_.problem.absent_devices) {
       std::vector<DeviceId>& devices = placement.stages[absent.stage].devices;
@@ -266,7 +266,7 @@ class Repair {
     return joined;
   }
 
-  // All numbers of replicas that the mode allows, the greatest first.
+  // Tries all numbers of replicas that the mode allows, the greatest first.
   void Try(const Placement& living) {
     if (living.stages.empty()) return;
     if (request_.problem.replication != Replication::kUniform) return TryWith(living, 1);

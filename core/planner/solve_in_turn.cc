@@ -140,7 +140,7 @@ class Turns {
     }
   }
 
-  // Where no search came so far as to offer them.
+  // Takes the given starts where no search came so far as to offer them.
   void TakeStarts() {
     if (best_.has_value()) return;
     const std::vector<Algorithm> algorithms = AlgorithmsInTurn(request_.cluster, request_.problem, request_.options);
@@ -315,7 +315,7 @@ class Turns {
     return outcome->work;
   }
 
-  // Than the error so far: a proof more than anything else, and what is missing more than which limit was spent.
+  // Whether it says more than the error so far: a proof does most, then what is missing, then which limit was spent.
   bool SaysMore(const absl::Status& error) const {
     if (error_.ok() || InfeasibilityOf(error).has_value()) return true;
     const auto has_advice = [](const absl::Status& status) {
@@ -402,7 +402,7 @@ class Turns {
     return outcome;
   }
 
-  // Of what ended the searches: a limit that more of would have helped.
+  // Returns the most telling reason why searches ended: a limit of which more would have helped, where there is one.
   StopReason MostTelling() const {
     static constexpr std::array kTelling = {StopReason::kTimeLimit, StopReason::kIdealLimit, StopReason::kMemoryLimit,
                                             StopReason::kWorkLimit};
@@ -449,7 +449,7 @@ class Turns {
   std::vector<StopReason> stop_reasons_;
   int64_t work_ = 0;
   int64_t rounds_ = 0;
-  // Of the search without a plan that says the most, the first of equals.
+  // Why the search without a plan failed that says the most, the first of equals.
   absl::Status error_;
 };
 

@@ -35,7 +35,7 @@ struct Delay {
     return rest + load <= period || rest == Picoseconds(0) ? *this : Delay{laps + 1, Picoseconds(0)};
   }
 
-  // The same for a resource with these two tasks: one without duration meets nobody and need not wait.
+  // Waits likewise for a resource with these two tasks: one without duration meets nobody and need not wait.
   Delay Wait(Picoseconds forward, Picoseconds backward, Picoseconds period) const {
     return std::min(forward, backward) == Picoseconds(0) ? *this : Wait(forward + backward, period);
   }

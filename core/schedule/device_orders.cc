@@ -58,7 +58,7 @@ int32_t WeightLag(const PipelineWork& work, int32_t stage) {
   return most - InFlightLimit(work, stage);
 }
 
-// Of the copy of the only stage of a device.
+// Returns the order of passes of a device whose only stage is this copy of `stage`.
 PassOrder OrderOfCopy(const PipelineWork& work, const ScheduleSettings& settings, int32_t stage, int32_t copy) {
   const std::vector<int32_t> own = MicroBatchesOf(copy, CopiesOf(work, stage), settings.micro_batches);
   const int32_t limit = InFlightLimit(work, stage);

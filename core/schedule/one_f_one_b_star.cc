@@ -31,7 +31,7 @@ class Pipeline {
 
   std::size_t num_stages() const { return stored_bytes_.size(); }
 
-  // Of the busiest device or link.
+  // Returns the load of the busiest device or link, per micro-batch.
   Picoseconds MaxLoad() const {
     Picoseconds load(0);
     for (std::size_t i = 0; i < num_positions(); ++i) {

@@ -34,16 +34,16 @@ PassOrder GpipeOrder(int32_t stage, std::span<const int32_t> micro_batches, bool
 // `in_flight` forward passes, then a backward and a forward pass in turn. REQUIRES: in_flight >= 1.
 PassOrder OneFOneBOrder(int32_t stage, std::span<const int32_t> micro_batches, int32_t in_flight, bool training);
 
-// The same with split backward passes: the part for the weights follows `lag` micro-batches after that for the input,
+// As above, with split backward passes: the part for the weights follows `lag` micro-batches after that for the input,
 // so that in_flight + lag micro-batches are kept. lag = s in stage s makes that p everywhere.
 PassOrder ZeroBubbleOrder(int32_t stage, std::span<const int32_t> micro_batches, int32_t in_flight, int32_t lag);
 
-// Of device `device` of `devices`, which holds the stages device + i x devices. REQUIRES: `micro_batches` is a multiple
-// of `devices`.
+// The order of device `device` of `devices`, which holds the stages device + i x devices. REQUIRES: `micro_batches` is
+// a multiple of `devices`.
 PassOrder InterleavedOrder(int32_t device, int32_t devices, int32_t stages_per_device, int32_t micro_batches,
                            bool training);
 
-// Of device `device` of `stages`, which holds its stage of the pipeline down and the mirrored one of the pipeline up.
+// The order of device `device` of `stages`, which holds its stage of the pipeline down and the mirrored one of that up.
 // Unit k of the schedule takes the micro-batches k p .. (k + 1) p - 1, the first half down, the others up. Each pass
 // has a slot of time in which its pipeline alone would run it under 1F1B if F = B; the slots of the two pipelines never
 // meet because p is even, and units follow each other every 2p slots. REQUIRES: `stages` is even.

@@ -49,7 +49,7 @@ struct PatternConstraints {
   std::vector<int64_t> duration;
   // Sum of the durations of the steps before, and of all of them at the end.
   std::vector<int64_t> earliest;
-  // Those of devices and links with most steps come first.
+  // Pairs of devices and links with most steps come first.
   std::vector<Pair> pairs;
   // By first step x number of steps + second step: position in `pairs`, or -1.
   std::vector<int32_t> pair_of;

@@ -13,7 +13,7 @@ constexpr int64_t kNodesPerLook = 8;
 // Distances drawn between two looks within a node: about a millisecond.
 constexpr int64_t kDistancesPerLook = 1 << 20;
 constexpr std::size_t kMaxTreeBytes = std::size_t{256} << 20;
-// Of the nodes that are left, one period may take this part.
+// The search for one period may take 1 / kSharesOfNodes of the nodes that are left.
 constexpr int64_t kSharesOfNodes = 4;
 
 // floor(a / b) for b > 0.

@@ -34,7 +34,7 @@ struct PatternOutcome {
   std::optional<Picoseconds> lower_bound;
   // The pattern is the shortest one, or none exists.
   bool is_proven = false;
-  // Of the search trees, over all periods tried; a node takes O(steps^2) at least.
+  // How many nodes of search trees were taken, over all periods tried; a node takes O(steps^2) at least.
   int64_t nodes = 0;
 };
 
@@ -64,7 +64,7 @@ class PatternSearcher {
   // exists.
   PatternOutcome FindShortest(const SolveLimits& limits, std::optional<Picoseconds> target = std::nullopt);
 
-  // Of the allocation at hand.
+  // The number of steps of the allocation at hand.
   int32_t num_steps() const { return constraints_.num_steps(); }
   // What was done since the allocation was set: nodes of the search trees, and rows of distances drawn, each of which
   // takes O(steps).
@@ -112,17 +112,17 @@ class PatternSearcher {
   int64_t period_ = 0;
   // By depth in the tree; kept from one question to the next.
   std::deque<Node> nodes_on_path_;
-  // By pair: of the pattern that was found last, or of the earliest starts under examination.
+  // By pair: the shifts of the pattern that was found last, or of the earliest starts under examination.
   std::vector<int32_t> shifts_;
-  // Of FindShortest: the best pattern; periods that were refuted, or tried in vain, and all below; where its nodes
-  // began.
+  // FindShortest keeps here: the best pattern; the longest periods refuted and tried in vain, below which it does not
+  // look; and the count of nodes with which it began.
   std::optional<ShiftedPattern> best_;
   int64_t refuted_ = 0;
   int64_t tried_ = 0;
   int64_t first_node_ = 0;
   int64_t nodes_ = 0;
   int64_t rows_ = 0;
-  // Of Decide: what may end it, its last node, the row at which it looks next, whether it was ended within a node.
+  // Decide keeps here: what may end it, its last node, the row at which it looks next, whether it ended within a node.
   const SolveLimits* limits_ = nullptr;
   int64_t last_node_ = 0;
   int64_t next_look_ = 0;

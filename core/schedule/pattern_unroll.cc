@@ -32,7 +32,7 @@ TaskKind KindOf(PatternOperation operation) {
 
 ScheduleExtent ExtentOf(const std::vector<PatternStep>& steps, const Chain& chain) {
   const auto count = static_cast<int64_t>(steps.size());
-  // Those that take no time may have two more (OrderByPattern).
+  // Steps that take no time may have two more (OrderByPattern).
   ScheduleExtent extent{.tasks = count, .precedences = 3 * count};
   for (const PatternStep& step : steps) extent.AddTime(step.duration);
   for (const ChainLayer& layer : chain.layers) extent.AddStored(layer.stored_bytes + layer.received_bytes);

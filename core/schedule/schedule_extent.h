@@ -11,7 +11,7 @@
 
 namespace planwright {
 
-// Of one list: they bound the memory of building and simulating it to about 300 MB.
+// Limits of one task list: they bound the memory of building and simulating it to about 300 MB.
 inline constexpr int64_t kMaxTasks = 1'000'000;
 inline constexpr int64_t kMaxPrecedences = 4'000'000;
 

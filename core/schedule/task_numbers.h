@@ -24,7 +24,7 @@ class TaskNumbers {
   bool recompute() const { return recompute_; }
   bool split() const { return split_; }
 
-  // Of a piece of work of PipelineWork (a pass or a transfer).
+  // Returns the number of the task that runs a piece of work of PipelineWork (a pass or a transfer).
   int32_t OfPiece(int32_t piece, int32_t micro_batch) const {
     return micro_batch * per_micro_batch() + (piece < 2 * stages_ ? piece : piece - 2 * stages_ + TransferOffset());
   }

@@ -12,7 +12,7 @@ namespace {
 
 constexpr int32_t kNone = -1;
 
-// Of each task that no topological sequence reaches, another such task that it waits for; kNone for all others.
+// Returns for each task that no topological sequence reaches another such task that it waits for, else kNone.
 std::vector<int32_t> Blockers(const TaskGraph& graph, const std::vector<Precedence>& precedences) {
   const std::vector<int32_t> sequence = TopologicalSequence(graph);
   std::vector<bool> runs(graph.num_predecessors().size());

@@ -40,7 +40,7 @@ class EventQueue {
  private:
   std::size_t leaves_;
   std::vector<int64_t> times_;
-  // Of each node the source with the earliest event below it; node 1 is the root, leaves begin at leaves_.
+  // [node]: the source with the earliest event below it; node 1 is the root, leaves begin at leaves_.
   std::vector<uint32_t> winners_;
 };
 

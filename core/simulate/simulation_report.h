@@ -23,7 +23,7 @@ struct ResourceReport {
   int64_t tasks = 0;
   // Time in which it runs something.
   Picoseconds busy{0};
-  // Of a device: the most memory that it holds, and when it does so first.
+  // Only for devices: the most memory that it holds, and when it first does so.
   int64_t peak_memory_bytes = 0;
   Picoseconds peak_memory_at{0};
   // In the order of TaskKind, those with time alone.

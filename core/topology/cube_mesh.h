@@ -12,15 +12,15 @@ namespace planwright {
 
 inline constexpr int32_t kCubeMeshDevices = 8;
 
-// Of one direction of one pair.
+// Bandwidths and latencies of one direction of a link between two devices.
 struct CubeMeshSpeeds {
-  // Of one NVLink; two carry twice that.
+  // One NVLink; two carry twice that.
   double nvlink_bytes_per_second = 0;
   Picoseconds nvlink_latency{0};
-  // Of pairs of a machine without NVLink.
+  // Pairs within a machine that no NVLink joins.
   double pcie_bytes_per_second = 0;
   Picoseconds pcie_latency{0};
-  // Of pairs in two machines.
+  // Pairs of devices in two machines.
   double between_bytes_per_second = 0;
   Picoseconds between_latency{0};
 };

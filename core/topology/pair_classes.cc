@@ -16,7 +16,7 @@ bool IsFaster(const Route& a, const Route& b) {
   return a.latency < b.latency;
 }
 
-// Of connected links, which name every device unless there is only one.
+// Counts the devices that connected links join: they name every device unless there is only one.
 std::size_t NumDevices(const LinksInterconnect& links) {
   std::size_t last = 0;
   for (const LinksInterconnect::Link& link : links.links) {

@@ -19,7 +19,7 @@ class PairClasses {
   explicit PairClasses(const MatrixInterconnect& matrix);
   // Routes every pair. REQUIRES: the links join all devices.
   explicit PairClasses(const LinksInterconnect& links);
-  // Of the devices of one machine, whose ids are then their places in it.
+  // Takes the pairs of one machine, whose devices have their places in it as ids.
   explicit PairClasses(const NodesInterconnect& nodes);
 
   // By descending bandwidth, then ascending latency; no two are equal.

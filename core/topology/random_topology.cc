@@ -34,7 +34,7 @@ std::vector<int32_t> DrawBlocks(RandomFamily family, int32_t num_devices, Random
   return block_of;
 }
 
-// Of every two blocks, row-major, in 10^9 bytes/s; uniform_dist has none.
+// Returns a row-major matrix of the bandwidth between every two blocks, in 10^9 bytes/s; uniform_dist does not use it.
 std::vector<double> DrawBlockSpeeds(RandomFamily family, std::size_t blocks, RandomStream& random) {
   const bool alike = family == RandomFamily::kBlocksAlike;
   std::vector<double> speeds(blocks * blocks);

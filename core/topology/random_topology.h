@@ -27,7 +27,7 @@ struct RandomTopology {
   std::vector<int32_t> block_of;
 };
 
-// The same for the same seed. REQUIRES: num_devices >= 1. Complexity O(num_devices^2).
+// Depends on the arguments alone. REQUIRES: num_devices >= 1. Complexity O(num_devices^2).
 RandomTopology MakeRandomTopology(RandomFamily family, int32_t num_devices, uint64_t seed);
 
 }  // namespace planwright

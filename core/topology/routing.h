@@ -48,7 +48,7 @@ class Router {
   std::vector<double> WidestFrom(std::size_t source) const;
   std::vector<Picoseconds> LatenciesFrom(std::size_t source, double least_bandwidth) const;
   std::vector<Route> WidestRoutesFrom(std::size_t source) const;
-  // Of each pair that `source` has a link with, by the other device.
+  // Returns the widest link to each neighbour of `source`, by the neighbour; of equally wide ones the quickest.
   std::map<std::size_t, Route> WidestLinksFrom(std::size_t source) const;
   std::vector<Route> ShortestRoutesFrom(std::size_t source) const;
   // From the end on, over neighbours of which `is_on_way(neighbour, device)` says that they come before `device`.

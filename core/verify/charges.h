@@ -33,7 +33,7 @@ struct JudgedWork {
 struct JudgedTraffic {
   // [stage][replica]: what the replica pays if it does every micro-batch; compute is 0.
   std::vector<std::vector<JudgedWork>> replicas;
-  // Of each stage: sizes of the tensors that are booked at it, each once.
+  // By stage: the sizes of the tensors that are booked at it, added up, each once.
   std::vector<int64_t> boundary_bytes;
   // Ascending by their ends; empty for host_staged.
   std::vector<LinkUsage> links;

@@ -45,7 +45,7 @@ class Units {
     return keys;
   }
 
-  // Of units that exchange a tensor.
+  // Returns the precedences of units that exchange a tensor.
   std::vector<ItemPrecedence> ByTensors() const {
     std::vector<ItemPrecedence> precedences;
     for (std::size_t i = 0; i < graph_.tensors.size(); ++i) {
@@ -62,7 +62,7 @@ class Units {
     return precedences;
   }
 
-  // The same, and each subgraph after the one before it on its device.
+  // Returns these precedences, and those of each subgraph after the one before it on its device.
   std::vector<ItemPrecedence> ByTensorsAndDevices() const {
     std::vector<ItemPrecedence> precedences = ByTensors();
     std::vector<std::optional<std::size_t>> last_on(cluster_.devices.size());

@@ -20,7 +20,7 @@
 namespace planwright {
 namespace {
 
-// MIN_DEVICES.
+// Checks what MIN_DEVICES must reach.
 void CheckTarget(const ResolvedProblem& problem, const Plan& plan, Violations& violations) {
   if (!problem.target_period.has_value() || plan.objective <= *problem.target_period) return;
   violations.Add("plan.objective_ms", absl::StrCat("is ", TimeText(plan.objective), ", above the target of ",

@@ -41,7 +41,7 @@ class Search {
     const std::vector<std::size_t> candidates = Candidates(least);
     for (const std::size_t candidate : candidates) {
       if (steps_left_ < 0) return;
-      // Of rows that are all there, those of the best order so far begin as ours do.
+      // Up to this place the rows of the best order so far are ours: this row decides.
       if (place < best_rows_.size() && best_rows_[place] < least) return;
       if (place >= best_rows_.size() || least < best_rows_[place]) {
         best_rows_.resize(place);
@@ -59,7 +59,7 @@ class Search {
     order_.pop_back();
   }
 
-  // Those with the least row, one of each set of twins.
+  // Returns the things with the least row, one of each set of twins.
   std::vector<std::size_t> Candidates(Row& least) const {
     std::vector<std::size_t> candidates;
     for (std::size_t thing = 0; thing < codes_.size(); ++thing) {

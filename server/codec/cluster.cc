@@ -164,7 +164,7 @@ Core DecodeSharedBandwidth(const Wire& wire, const FieldPath& path, Violations& 
   return core;
 }
 
-// Of a tree of devices or of machines.
+// Reads the levels of a tree of devices or of machines.
 template <typename Wire>
 std::vector<HierarchyInterconnect::Level> DecodeLevels(const Wire& wire, const FieldPath& path,
                                                        Violations& violations) {

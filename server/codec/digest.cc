@@ -72,7 +72,7 @@ void AddMoreOfVariants(const OperatorGraph& graph, CanonicalHash& hash) {
   }
 }
 
-// In any order. A graph without variants has the digest that it had before there were any.
+// Adds them in any order. A graph without variants has the digest that it had before there were any.
 void AddVariants(const OperatorGraph& graph, CanonicalHash& hash) {
   for (const Operator* op : SortedBy(graph.operators, &Operator::name)) {
     if (op->variants.empty()) continue;

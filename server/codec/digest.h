@@ -18,7 +18,7 @@ namespace planwright::server {
 // 64 hexadecimal digits. REQUIRES: ids in range.
 std::string GraphDigest(const OperatorGraph& graph);
 
-// The same. The order of devices counts for the interconnects that speak of it (hierarchy, grid, matrix).
+// As GraphDigest. The order of devices counts for the interconnects that speak of it (hierarchy, grid, matrix).
 std::string ClusterDigest(const Cluster& cluster);
 
 // The part of it that the device classes have.

@@ -137,7 +137,7 @@ constexpr EnumTable<v1::OptimizerSharding, Sharding, 4> kShardingTable = {{
     {v1::OPTIMIZER_SHARDING_PARAMETERS, Sharding::kParameters},
 }};
 
-// Of schedules only those that the joint search knows.
+// Has only the schedules that the joint search knows.
 constexpr EnumTable<v1::ScheduleKind, PipelineOrder, 4> kPipelineOrderTable = {{
     {v1::SCHEDULE_KIND_ONE_F_ONE_B, PipelineOrder::kOneFOneB},
     {v1::SCHEDULE_KIND_INTERLEAVED, PipelineOrder::kInterleaved},

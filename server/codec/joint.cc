@@ -37,7 +37,7 @@ std::string LabelOf(int32_t layer, int32_t num_layers) {
   return layer + 1 == num_layers ? "head" : absl::StrCat("layer.", layer - 1);
 }
 
-// Of the layers of `plan`.
+// Returns the names of the layers of `plan`, in their order.
 std::vector<std::string> LabelsOf(const JointPlan& plan, const OperatorGraph& graph) {
   if (!graph.transformer.has_value()) return plan.layer_labels;
   // Embedding and head beside the transformer's layers.
@@ -56,7 +56,7 @@ void EncodeMemory(const JointMemory& memory, v1::JointStage::Memory& wire) {
   wire.set_reserved(memory.reserved);
 }
 
-// Of JointStage, or of what a placement says of one.
+// Writes the choices of a JointStage, or of what a placement says of one.
 template <typename Wire>
 void EncodeChoices(const JointStage& stage, const std::vector<std::string>& labels, Wire& wire) {
   wire.set_tensor_degree(stage.degrees.tensor);

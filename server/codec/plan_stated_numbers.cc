@@ -142,7 +142,7 @@ class StatedCheck {
     return std::nullopt;
   }
 
-  // Of a stage by its place in the stated plan.
+  // The fresh stage for a stage of the stated plan, by its place there; nullopt: there is none.
   std::optional<int> FreshStage(int stated) const {
     const bool is_known = stated >= 0 && stated < stated_.stages_size();
     return is_known ? fresh_stages_[static_cast<std::size_t>(stated)] : std::nullopt;
@@ -165,13 +165,13 @@ class StatedCheck {
     return !bound.has_value() || bound > FromMilliseconds(fresh_.objective_ms());
   }
 
-  // Of MIN_DEVICES it is the number of devices that is proven.
+  // MIN_DEVICES proves the number of devices, not a time.
   bool SpeaksOfTime() const { return fresh_.problem().objective() != v1::OBJECTIVE_MIN_DEVICES; }
 
   // Who states no search states no proof, and no gap, of its own.
   bool IsAnswer() const { return !stated_.provenance().algorithm().empty(); }
 
-  // Of the bounds whose largest is the lower bound.
+  // The scope of the bounds whose largest is the lower bound.
   v1::Bound::Scope ScopeOfProblem() const {
     return HasStep() ? v1::Bound::SCOPE_ALIGNED_PLACES : v1::Bound::SCOPE_PROBLEM;
   }

@@ -44,7 +44,7 @@ auto DecodeEnum(Wire wire, const FieldPath& path, Violations& violations) {
   return typename decltype(ToCore(wire))::value_type{};
 }
 
-// The same where UNSPECIFIED (0) means that the value is chosen later.
+// As DecodeEnum, where UNSPECIFIED (0) means that the value is chosen later.
 template <typename Wire>
 auto DecodeOptionalEnum(Wire wire, const FieldPath& path, Violations& violations) -> decltype(ToCore(wire)) {
   if (static_cast<int>(wire) == 0) return std::nullopt;

@@ -105,7 +105,7 @@ class Roles {
 struct Subtree {
   // Position among all subtrees of its level, the empty ones included.
   std::size_t position = 0;
-  // The same for subtrees that differ in nothing but names.
+  // Equal for subtrees that differ in nothing but names.
   std::string code;
   // In canonical order.
   std::vector<DeviceId> devices;

@@ -23,7 +23,7 @@
 namespace planwright::server {
 
 struct SharedProblem {
-  // Of what is left of the cluster; 64 hexadecimal digits.
+  // The digest of what is left of the cluster; 64 hexadecimal digits.
   std::string cluster_digest;
   // Devices are called by their position in `devices`, from "0"; of devices_to_use only max_devices is left.
   v1::PlanningProblem problem;

@@ -90,7 +90,7 @@ void Connections::Forget(const std::string& name) {
 
 void Connections::Expect(const std::string& name) {
   const std::lock_guard lock(mutex_);
-  // Of one that never came.
+  // The one that was expected before never came.
   expected_.clear();
   expected_.insert(name);
 }

@@ -34,9 +34,9 @@ namespace planwright::server {
 struct ConnectionLimits {
   // All together; >= 1.
   int connections = 1000;
-  // Of one host, that have not carried an identified call; >= 1.
+  // Connections of one host that have not carried an identified call; >= 1.
   int unidentified_per_host = 250;
-  // After which a connection is ended whatever it does; zero: never.
+  // How long a connection may last, whatever it does; zero: for ever.
   std::chrono::nanoseconds max_age{0};
   // Held bytes: of all connections, and of one that has not carried an identified call.
   int64_t held_bytes = std::numeric_limits<int64_t>::max();
@@ -134,7 +134,7 @@ class Connections {
     bool is_ending = false;
     int64_t received = 0;
     int64_t held = 0;
-    // Of messages, to be taken from what is held: since the last Samples, and before.
+    // Bytes of messages, to be taken from what is held: since the last Samples, and before.
     int64_t delivered = 0;
     int64_t delivered_before = 0;
     // Whether enough has come lately, judged from `mark` on.
@@ -144,7 +144,7 @@ class Connections {
   };
   using Entries = std::unordered_map<std::string, Entry>;
 
-  // Of one host, in the order in which they came.
+  // Connections of one host, in the order in which they came.
   using Queue = std::map<uint64_t, Entries::iterator>;
 
   bool HostIsFull(const Peer& peer) const;

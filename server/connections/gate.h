@@ -35,7 +35,7 @@ class Gate {
   // True: nothing waits any more.
   bool Accept(int listening);
   void Admit(int file, const SocketAddress& address);
-  // Without a descriptor for it: turns the connection away that has waited longest.
+  // To be called without a descriptor for it: turns the connection away that has waited longest.
   void TurnAway(int listening);
   // What has been closed, what is held. Returns when to look next.
   Connections::Clock::time_point LookAround();

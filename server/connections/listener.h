@@ -39,7 +39,7 @@ class Listener {
   const std::vector<int>& files() const { return files_; }
   // The address with the port that was bound.
   const std::string& address() const { return address_; }
-  // Where one of this machine reaches the first of them.
+  // The address at which one of this machine reaches the first of them.
   SocketAddress OwnAddress() const;
 
  private:

@@ -15,7 +15,7 @@ namespace {
 
 using Clock = SolveLimits::Clock;
 
-// Of the message and the details of one error.
+// The most bytes that the message and the details of one error take.
 constexpr std::size_t kMaxErrorBytes = 64 << 10;
 
 }  // namespace

@@ -58,7 +58,7 @@ class BatchPlanning {
   // nullptr: every problem brings its own.
   std::shared_ptr<const OperatorGraph> graph_;
   v1::BatchCreatePlansResponse response_;
-  // Of the plans in response_.
+  // What the plans in response_ take.
   int64_t plan_bytes_ = 0;
 };
 

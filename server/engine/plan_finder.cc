@@ -29,7 +29,7 @@ std::string SearchKey(const PlanTask& task, const SearchObserver* observer) {
   return absl::StrCat(with_plans ? task.key : task.shared_key, "/", LimitsOf(task), with_plans ? "/plans" : "");
 }
 
-// Who waits in one line for a search to begin.
+// Names the line in which an order waits for its search to begin.
 std::string GroupOf(const PlanFinder::Order& order) {
   return absl::StrCat(order.context.tenant, order.priority == Priority::kBackground ? "/background" : "",
                       order.has_place ? "/placed" : "");

@@ -136,7 +136,7 @@ class PlanFinder {
     bool leads = false;
     int64_t waiting_bytes = 0;
     std::shared_ptr<ClaimKeeper::Claim> claim;
-    // Of those with a turn: when it began, and how long it waits until it looks again for the plan of another server.
+    // For orders with a turn: when it began, and how long it waits until it looks again for the plan of another server.
     Executor::Clock::time_point start = Executor::Clock::now();
     std::chrono::milliseconds pause{25};
     // Leaves the search.
@@ -173,7 +173,7 @@ class PlanFinder {
   FoundPlan Search(PendingOrder& pending, Searches::Piece& search);
   // Runs on a serving thread.
   void Deliver(const PendingOrderPtr& pending, const Result& result);
-  // For those who did not search themselves: answers with what was found, or goes on from it.
+  // Serves those who did not search themselves: answers with what was found, or goes on from it.
   void Share(const PendingOrderPtr& pending, const Result& result);
 
   PlanningEngine& engine_;

@@ -39,7 +39,7 @@ struct EngineConfig {
   TimeLimits time_limits;
   // Threads of the arena that all searches share. >= 1.
   int cpus = 1;
-  // Of the process (memory_shares.h).
+  // Memory that the whole process may take (memory_shares.h).
   int64_t memory_budget_bytes = int64_t{8} << 30;
   // >= 1.
   int max_running = 1;
@@ -52,7 +52,7 @@ struct EngineConfig {
   int64_t max_message_bytes = int64_t{64} << 20;
   // Problems of one BatchCreatePlans.
   int64_t max_batch_size = 1000;
-  // Of the plans that are kept for those who ask again; 0: none are.
+  // What the plans may take that are kept for those who ask again; 0: none are kept.
   int64_t cache_bytes = 0;
   // What a tenant may store, and how long that is kept.
   Quota quota;
@@ -70,7 +70,7 @@ struct CallContext {
   SearchObserver* observer = nullptr;
   // Searches that the time until `deadline` is for, this one included. >= 1.
   int64_t searches_left = 1;
-  // Whose the call is.
+  // The tenant whose call it is.
   std::string tenant = kDefaultTenant;
 };
 
@@ -102,7 +102,7 @@ class PlanningEngine {
   // Stops between its steps as well.
   absl::StatusOr<SimulationMessages> SimulatePlan(const v1::SimulatePlanRequest& request,
                                                   const CallContext& context = CallContext());
-  // The same in two steps, the first of which may wait for the store: `given` is what the request was read to.
+  // The calls above in two steps, the first of which may wait for the store: `given` is what the request was read to.
   absl::StatusOr<GivenPlan> ReadGivenPlan(const v1::EvaluatePlanRequest& request, const CallContext& context);
   absl::StatusOr<GivenPlan> ReadGivenPlan(const v1::SimulatePlanRequest& request, const CallContext& context);
   absl::StatusOr<v1::EvaluatePlanResponse> EvaluatePlan(const v1::EvaluatePlanRequest& request, const GivenPlan& given,
@@ -122,13 +122,13 @@ class PlanningEngine {
   // What a request asks for. Errors: INVALID_ARGUMENT, NOT_FOUND.
   absl::StatusOr<PlanTask> ReadTask(const v1::CreatePlanRequest& request, const CallContext& context);
   absl::StatusOr<PlanTask> ReadTask(const v1::StreamPlanRequest& request, const CallContext& context);
-  // One problem of a batch, on the cluster of all; `graph`: that of the batch, or nullptr.
+  // Reads one problem of a batch, on the cluster of all; `graph`: that of the batch, or nullptr.
   absl::StatusOr<PlanTask> ReadTask(const v1::BatchCreatePlansRequest::Entry& entry,
                                     std::shared_ptr<const OperatorGraph> graph, std::shared_ptr<const Cluster> cluster,
                                     const CallContext& context);
   // A plan that is known already and good enough; nullptr: a search is needed. Does not look into the store.
   std::shared_ptr<const CachedPlan> FindPlan(const PlanTask& task, const CallContext& context);
-  // The same of the plan that the store has for the task, which is known from then on. Blocks on the store.
+  // Likewise the plan that the store has for the task, which is known from then on. Blocks on the store.
   std::shared_ptr<const CachedPlan> FetchPlan(const PlanTask& task, const CallContext& context);
   // Whether it is worth asking the store: there is one, it answers, and plans are kept at all.
   bool MayFetch() const { return config_.cache_bytes > 0 && stored_.MayAsk(); }
@@ -168,7 +168,7 @@ class PlanningEngine {
   // As it was at the start; model_limits() are those that hold now.
   const EngineConfig& config() const { return config_; }
   ModelLimits model_limits() const { return limits_.Get(); }
-  // For later requests.
+  // Holds for later requests.
   void SetModelLimits(const ModelLimits& limits) { limits_.Set(limits); }
 
  private:

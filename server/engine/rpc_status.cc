@@ -23,9 +23,9 @@ namespace {
 
 // Type URLs and the ErrorInfo.
 constexpr std::size_t kFrameBytes = 300;
-// After which a store that does not answer may have come back.
+// How long it takes until a store that does not answer may have come back.
 constexpr std::chrono::milliseconds kStoreRetryDelay{1000};
-// Of one violation in a message, whatever the limit.
+// What one violation may take in a message, whatever the limit.
 constexpr std::size_t kMinLineBytes = 400;
 
 std::string ReasonOf(const absl::Status& status) {
@@ -46,7 +46,7 @@ std::string ReasonOf(const absl::Status& status) {
   }
 }
 
-// As the request calls it; nullopt: none was spent.
+// Returns the limit as the request calls it; nullopt: none was spent.
 std::optional<std::string> LimitName(SpentLimit limit) {
   switch (limit) {
     case SpentLimit::kNone:
@@ -59,7 +59,7 @@ std::optional<std::string> LimitName(SpentLimit limit) {
   return std::nullopt;
 }
 
-// At most `max_bytes` of `text`, not cut inside a character.
+// Returns at most `max_bytes` of `text`, not cut inside a character.
 std::string Shorten(std::string_view text, std::size_t max_bytes) {
   if (text.size() <= max_bytes) return std::string(text);
   return absl::StrCat(ToAbsl(FirstBytes(text, max_bytes)), "...");

@@ -8,7 +8,7 @@
 namespace planwright::server {
 namespace {
 
-// Of one message, and what a task needs in it beside its own bytes.
+// The most bytes of one message, and what a task needs in it beside its own bytes.
 constexpr std::size_t kMaxMessageBytes = std::size_t{1} << 20;
 constexpr std::size_t kTaskFrameBytes = 6;
 constexpr std::size_t kMessageFrameBytes = 64;

@@ -14,7 +14,7 @@ namespace planwright::server {
 // of each operator on each device class, bandwidths of pairs of devices where the interconnect is a table. An estimate
 // that is too small by a small factor at worst. Complexity O(graph + devices).
 int64_t EstimateMemory(const PlanTask& task);
-// The same of what a request with a plan was read to, without the request itself.
+// Likewise for what a request with a plan was read to, without the request itself.
 int64_t EstimateMemory(const GivenPlan& given);
 
 }  // namespace planwright::server

@@ -63,7 +63,7 @@ class ResidentMemory {
   const int64_t page_bytes_ = sysconf(_SC_PAGESIZE);
 };
 
-// Of all arenas (MALLCTL_ARENAS_ALL).
+// Purges all arenas (MALLCTL_ARENAS_ALL).
 void ReturnFreedPages() { mallctl("arena.4096.purge", nullptr, nullptr, nullptr, 0); }
 
 void KeepWithin(int64_t soft_limit, const std::stop_token& stop) {

@@ -99,9 +99,9 @@ class WithoutReflection final : public grpc::ServerBuilderOption {
 
 // Threads that wait for the store, not for processors.
 constexpr int kLookupThreads = 8;
-// Those whose requests or answers are large, and their making takes several times as much.
+// Threads for requests or answers that are large, whose making takes several times as much.
 constexpr int kRetrievalThreads = 2;
-// The same, for the rows of the plan cache alone.
+// Threads for the rows of the plan cache alone.
 constexpr int kStoringThreads = 4;
 
 // UNAVAILABLE, with what can be done about it.

@@ -23,7 +23,7 @@ class Liveness {
   struct Part {
     // OK, or what is wrong now. Called on the thread; may take as long as it likes: that counts.
     std::function<absl::Status()> check;
-    // After which it is not just busy.
+    // How long something may be wrong with it before it is not just busy.
     std::chrono::nanoseconds patience{0};
   };
   // By name ("listener").

@@ -40,8 +40,8 @@ class PagePort {
   static absl::StatusOr<std::unique_ptr<PagePort>> Start(const Services& services, std::unique_ptr<Listener> listener,
                                                          const std::optional<TlsIdentity>& identity);
 
-  // For later connections. REQUIRES: the port began with TLS. Where it is not taken the log says so, and the one before
-  // goes on.
+  // Holds for later connections. REQUIRES: the port began with TLS. Where it is not taken the log says so, and the one
+  // before goes on.
   void SetTls(const TlsIdentity& identity);
   void SetTenants(const TenantTable& tenants) { desk_.SetTenants(tenants); }
   // What is to stand behind the text of the other metrics.

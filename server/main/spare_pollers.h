@@ -18,9 +18,9 @@ class SparePollers {
  public:
   // To be called before the server is built.
   void AddTo(grpc::ServerBuilder& builder);
-  // Once it is built.
+  // To be called once the server is built.
   void Start();
-  // Once it is shut down, before it ends. Waits for the threads.
+  // To be called once it is shut down, before it ends. Waits for the threads.
   void Stop();
 
  private:

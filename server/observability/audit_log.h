@@ -18,7 +18,7 @@ struct AuditEntry {
   std::string action;
   // "plans/bert-4", "tenants/team-a"; empty: it is not known.
   std::string resource;
-  // Whose that is.
+  // The tenant whose resource that is.
   std::string tenant;
   // "OK", "NotFound", as gRPC spells codes.
   std::string outcome;

@@ -14,7 +14,7 @@
 namespace planwright::server {
 namespace {
 
-// Of silence.
+// A connection is closed after so long a silence.
 constexpr unsigned int kTimeoutSeconds = 5;
 // Head of a request and of its answer.
 constexpr size_t kMemoryOfConnection = 8192;

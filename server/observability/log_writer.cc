@@ -58,7 +58,7 @@ struct LogWriter::State {
   std::deque<std::string> waiting;
   int64_t bytes = 0;
   int64_t dropped = 0;
-  // Those of them that a line has told of, or that none can tell of.
+  // How many of these a line has told of, or none can tell of.
   int64_t said = 0;
   bool is_ending = false;
   bool has_ended = false;

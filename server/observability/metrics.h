@@ -78,11 +78,11 @@ class Metrics {
 
   // What a collector of traces has taken and what not; they never fall.
   void SetSpans(int64_t exported, int64_t dropped);
-  // Lines that the log had no room for; never falls.
   // `port`: "grpc" or "http". Counts never fall.
   void SetConnections(const std::string& port, const ConnectionCounts& counts);
-  // Of the port of gRPC: connections of known callers, and what is held of messages that are not whole.
+  // Connections of known callers to the port of gRPC, and what is held of messages that are not whole.
   void SetKnownConnections(int known, int64_t held_bytes);
+  // Lines that the log had no room for; never falls.
   void SetLogDropped(int64_t lines);
 
   // When the first certificate of a file expires; `file` is a setting.
@@ -98,7 +98,7 @@ class Metrics {
   void SetRunningOperations(int running);
   // A server is done with an operation: "ended", "returned" to the queue, or "lost" to another server.
   void OperationOver(const std::string& event);
-  // Kept long enough.
+  // `rows` were kept long enough.
   void RowsDeleted(int64_t rows);
 
   // The exposition format, version 0.0.4.

@@ -68,7 +68,7 @@ int IsOver(void* data, curl_off_t /*down_total*/, curl_off_t /*down*/, curl_off_
 // What the collector answers is not looked at.
 std::size_t Ignore(char* /*data*/, std::size_t size, std::size_t count, void* /*to*/) { return size * count; }
 
-// Once in a process, before there are threads that use the library.
+// Is to be called once in a process, before there are threads that use the library.
 void StartCurl() {
   static const CURLcode started = curl_global_init(CURL_GLOBAL_DEFAULT);
   static_cast<void>(started);

@@ -25,7 +25,7 @@ struct Span {
   std::string span_id;
   std::string parent_id;
   std::string name;
-  // Of a call; else of a part of one.
+  // Whether it is a whole call; else it is a part of one.
   bool is_server = false;
   std::chrono::system_clock::time_point start;
   std::chrono::system_clock::time_point end;
@@ -51,7 +51,7 @@ class SpanExporter {
   struct Options {
     // What CheckOtlpEndpoint takes.
     std::string endpoint;
-    // Of this program.
+    // The version of this program.
     std::string version;
     std::size_t max_waiting = 8192;
     std::chrono::milliseconds timeout{5000};

@@ -26,7 +26,7 @@ class TenantLabels {
  public:
   explicit TenantLabels(std::size_t most) : most_(most) {}
 
-  // These come first, whoever calls.
+  // These tenants come first, whoever calls.
   void Reserve(const std::vector<std::string>& tenants);
 
   std::string LabelOf(const std::string& tenant);
@@ -53,13 +53,13 @@ class TenantMetrics {
   // `registry` outlives the object. At most `most` tenants are told apart.
   TenantMetrics(prometheus::Registry& registry, std::size_t most);
 
-  // These are told apart whoever calls.
+  // These tenants are told apart whoever calls.
   void Reserve(const std::vector<std::string>& tenants) { labels_.Reserve(tenants); }
 
   // `tenant` empty: it is not known who called. `code` as gRPC spells it.
   void CallHandled(const std::string& tenant, const std::string& code);
   void Searched(const std::string& tenant, std::chrono::nanoseconds elapsed);
-  // Of all tenants that use something; the others use nothing.
+  // `usage`: what every tenant uses that uses something; the others use nothing.
   void SetUsage(const std::map<std::string, Usage>& usage);
 
  private:

@@ -15,7 +15,7 @@ namespace planwright::server {
 
 // A verified certificate, as Authenticator takes it.
 struct ClientCertificate {
-  // Of the certificate itself.
+  // The names in the certificate itself.
   std::vector<CertificateName> names;
   // It and those that the client has sent with it, in PEM form.
   std::vector<std::string> certificates;

@@ -12,19 +12,19 @@
 namespace planwright::server {
 
 struct PageAnswer {
-  // Of HTTP.
+  // The status code of HTTP.
   int code = 200;
   std::string html;
   // The value of the header Content-Security-Policy.
   std::string policy;
-  // After which it is worth asking again.
+  // How long to wait before it is worth asking again.
   std::optional<std::chrono::seconds> retry_after;
 };
 
 // A page that says why there is no other one: `code` of HTTP, `reason` a sentence, shown as text.
 PageAnswer Refusal(int code, std::string_view reason);
 
-// The same of a status that is not OK: 400, 403, 404, 503 where trying again helps, else 500.
+// Such a page for a status that is not OK: 400, 403, 404, 503 where trying again helps, else 500.
 PageAnswer Refusal(const absl::Status& status);
 
 }  // namespace planwright::server

@@ -24,7 +24,7 @@ constexpr int kThreads = 2;
 constexpr int kMostWaiting = 32;
 // A browser waits no longer, and its connection is not kept for longer.
 constexpr std::chrono::seconds kPatience{30};
-// Of a path in a line of the log.
+// What a line of the log shows of a path.
 constexpr std::size_t kMostPathBytes = 200;
 constexpr std::string_view kFolder = "/plans/";
 

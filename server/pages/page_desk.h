@@ -36,7 +36,7 @@ class PageDesk {
   // a page of somebody else's whose name leads here (DNS rebinding) has none.
   void Handle(BrowserRequest request, PageServer::Reply reply);
 
-  // Who has how much of the threads.
+  // `tenants`: how much of the threads each of them has.
   void SetTenants(const TenantTable& tenants) { executor_.SetTenants(tenants); }
   // For the metrics.
   Executor::Load load() const { return executor_.load(); }

@@ -22,7 +22,7 @@ class PageMetrics {
   void Answered(int code, std::chrono::nanoseconds elapsed);
   void SetLoad(int running, int waiting);
 
-  // As Metrics::Text, to be put behind it.
+  // Returns text as Metrics::Text does, to be put behind it.
   std::string Text() const;
 
  private:

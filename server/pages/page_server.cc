@@ -18,7 +18,7 @@
 namespace planwright::server {
 namespace {
 
-// Of silence.
+// A connection is closed after so long a silence.
 constexpr unsigned int kTimeoutSeconds = 10;
 // Head of a request, of its answer, and what is on its way out.
 constexpr size_t kMemoryOfConnection = 32768;

@@ -58,7 +58,7 @@ class PageServer {
   // Takes over and serves a connection: a non-blocking socket.
   virtual void Serve(int file, const sockaddr* peer, socklen_t length) = 0;
 
-  // For later connections. REQUIRES: the server began with TLS. Errors: as Start; the identity stays as it was.
+  // Holds for later connections. REQUIRES: the server began with TLS. Errors: as Start; the identity stays as it was.
   virtual absl::Status SetTls(const PageTls& tls) = 0;
 };
 

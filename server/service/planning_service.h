@@ -128,7 +128,7 @@ class PlanningServiceImpl final
                                         typename UnaryCall<Request, Response>::Handler handler) {
     return StartOn<Request, Response>(services_.lookups, method, context, request, response, std::move(handler));
   }
-  // The same for a method of the library or of the operations.
+  // As above, for a method of the library or of the operations.
   template <typename Keeper, typename Request, typename Response>
   grpc::ServerUnaryReactor* StartLookup(const char* method, grpc::CallbackServerContext& context,
                                         const grpc::ByteBuffer& request, grpc::ByteBuffer& response, Keeper& keeper,
@@ -139,7 +139,7 @@ class PlanningServiceImpl final
                                             return (keeper.*handler)(call.tenant, message);
                                           });
   }
-  // The same for one that deletes what requests refer to: answers to those must not outlive it.
+  // As StartLookup, for a method that deletes what requests refer to: answers to those must not outlive it.
   template <typename Request, typename Response>
   grpc::ServerUnaryReactor* StartDeletion(const char* method, grpc::CallbackServerContext& context,
                                           const grpc::ByteBuffer& request, grpc::ByteBuffer& response,

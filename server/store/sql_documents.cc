@@ -87,7 +87,7 @@ absl::StatusOr<PutResult> SqlStore::PutDocument(std::string_view tenant, Documen
   const std::string insert = absl::StrCat(ToAbsl(kInsert), "NOTHING RETURNING create_time");
   const std::string touch = absl::StrCat(ToAbsl(kTouch), " RETURNING create_time");
   const auto put_once = [&](Connection& connection) -> absl::StatusOr<PutResult> {
-    // Those of a tenant that are put at the same time would not see each other.
+    // Documents of a tenant that are put at the same time would not see each other.
     RETURN_IF_ERROR(database_->LockName(connection, absl::StrCat("documents/", ToAbsl(tenant))));
     ASSIGN_OR_RETURN(const SqlResult put, connection.Execute(insert, row.values));
     if (!put.empty()) {

@@ -311,7 +311,7 @@ absl::StatusOr<std::optional<Operation>> SqlStore::TakeOperation(std::chrono::mi
       "UPDATE operations SET state = $2, fence = fence + 1, attempts = attempts + 1, lease_end = planwright_now() + "
       "$3, "
       "start_time = CASE WHEN start_time = 0 THEN planwright_now() ELSE start_time END WHERE id = $1";
-  // Of an operation that is taken but cannot be read.
+  // The id of an operation that is taken but cannot be read.
   std::string damaged;
   int64_t fence = 0;
   auto taken = Write([&](Connection& connection) -> absl::StatusOr<std::optional<Operation>> {

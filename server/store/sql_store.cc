@@ -42,7 +42,7 @@ constexpr std::string_view kProbeKey = "probe";
 // The largest write that is tried.
 constexpr int64_t kMostProbeBytes = int64_t{64} << 20;
 
-// Of the time between two sweeps so much counts at most, and no more than half of what things are kept for.
+// The most milliseconds that count between two sweeps; no more than half of what things are kept for count, either.
 constexpr int64_t kMostGap = int64_t{24} * 3600 * 1000;
 constexpr std::string_view kNewest =
     "SELECT CAST(COALESCE(MAX(newest), 0) AS BIGINT) AS newest FROM (SELECT MAX(use_time) AS newest FROM documents "

@@ -99,14 +99,14 @@ class SqlStore final : public Store {
     if (absl::IsUnavailable(StatusOf(result))) NoteRefusal(bytes);
     return result;
   }
-  // The same for what takes more room than before: nothing of it is written where there is hardly any left.
+  // As Write, for what takes more room than before: nothing of it is written where there is hardly any left.
   template <typename Body>
   std::invoke_result_t<Body, Connection&> Add(Body body, std::size_t bytes) {
     absl::Status status = CheckRoom();
     if (!status.ok()) return status;
     return Write(std::move(body), bytes);
   }
-  // And for what makes room.
+  // Writes what makes room.
   template <typename Body>
   auto Free(Body body) {
     auto result = Run(Database::Access::kFree, std::move(body));
@@ -153,7 +153,7 @@ class SqlStore final : public Store {
   // When Check last wrote, and the largest of what could not be written since; negative: everything could be.
   std::atomic<std::chrono::steady_clock::time_point> last_probe_{std::chrono::steady_clock::time_point()};
   std::atomic<int64_t> refused_bytes_{-1};
-  // Of answers that were put since their sum was last looked at; at first nobody knows.
+  // Bytes of answers that were put since their sum was last looked at; at first nobody knows.
   std::atomic<int64_t> unsummed_bytes_{std::numeric_limits<int64_t>::max() / 2};
   mutable std::mutex health_mutex_;
   // Guarded by health_mutex_.

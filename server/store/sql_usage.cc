@@ -18,7 +18,7 @@ constexpr std::string_view kDocuments =
 constexpr std::string_view kPending =
     "SELECT tenant, COUNT(*) FROM operations WHERE is_job = 1 AND state IN ($1, $2) GROUP BY tenant";
 
-// Rows of these.
+// Rows that these queries return.
 struct Stored {
   std::string tenant;
   int64_t documents = 0;

@@ -46,7 +46,7 @@ struct Document {
 struct PutResult {
   // Otherwise there was one already.
   bool was_put = false;
-  // Of the one that is there now.
+  // When the document was created that is there now.
   StoreTime create_time = 0;
 };
 
@@ -70,7 +70,7 @@ struct Quota {
   int64_t bytes = int64_t{10} << 30;
   // Operations that have not ended; they may take as many bytes again as documents.
   int64_t pending_operations = 10'000;
-  // Those of all tenants together, bytes as stored.
+  // The operations of all tenants together, bytes as stored.
   int64_t all_pending_bytes = int64_t{4} << 30;
 };
 
@@ -88,7 +88,7 @@ struct RoomAlarm {
 struct StoreHealth {
   // What it takes, some minutes ago at most.
   int64_t store_bytes = 0;
-  // Of its disk; nullopt: it is not known.
+  // What is free on its disk; nullopt: it is not known.
   std::optional<int64_t> free_bytes;
   // What somebody should look at before it stops working; empty: nothing.
   std::string warning;
@@ -106,7 +106,7 @@ struct TenantUsage {
 
 struct ClaimResult {
   bool is_ours = false;
-  // Whose it is, ours or not; empty: nobody's any more.
+  // The owner, ours or not; empty: nobody's any more.
   std::string owner;
 };
 
@@ -138,7 +138,7 @@ struct Submission {
 struct Operation {
   std::string tenant;
   std::string id;
-  // Of the submission; empty for rows.
+  // The submission's; empty for rows.
   std::string request_id;
   // The operation that this one is a row of; empty: none.
   std::string parent;
@@ -166,7 +166,7 @@ struct Operation {
 enum class OperationView {
   // progress and summary.
   kShort,
-  // And request, incumbent and result.
+  // Also request, incumbent and result.
   kFull,
 };
 
@@ -218,7 +218,7 @@ class Store {
   virtual absl::Status ReplaceDocument(std::string_view tenant, DocumentKind kind, const Document& document) = 0;
   // NOT_FOUND. DATA_LOSS: it does not match its checksum. Counts as a use (Retention::documents).
   virtual absl::StatusOr<Document> FindDocument(std::string_view tenant, DocumentKind kind, std::string_view id) = 0;
-  // At most `limit` of them, the latest first, from `after`.
+  // Lists at most `limit` of them, the latest first, from `after`.
   virtual absl::StatusOr<std::vector<DocumentSummary>> ListDocuments(std::string_view tenant, DocumentKind kind,
                                                                      const std::optional<PagePosition>& after,
                                                                      int64_t limit) = 0;
@@ -241,7 +241,7 @@ class Store {
                                            const Quota& quota) = 0;
   // NOT_FOUND.
   virtual absl::StatusOr<Operation> FindOperation(std::string_view tenant, std::string_view id, OperationView view) = 0;
-  // With OperationView::kShort; as ListDocuments. `tenant` empty: those of all tenants, which reads all operations.
+  // As ListDocuments, with OperationView::kShort. `tenant` empty: those of all tenants, which reads all operations.
   virtual absl::StatusOr<std::vector<Operation>> ListOperations(std::string_view tenant, const OperationFilter& filter,
                                                                 const std::optional<PagePosition>& after,
                                                                 int64_t limit) = 0;
@@ -286,12 +286,12 @@ class Store {
     std::chrono::milliseconds documents = std::chrono::hours(24 * 30);
     // Since they ended; with their rows.
     std::chrono::milliseconds operations = std::chrono::hours(24 * 30);
-    // Of each tenant: its plans, and as many again of its operations that have ended, where a sweep counts with its
+    // What each tenant may keep: so many plans, and as many operations that have ended, where a sweep counts with its
     // rows. The plans that nobody has used for longest and the operations that ended first go first.
     int64_t items = 100'000;
     // As above, but bytes as stored.
     int64_t bytes = int64_t{10} << 30;
-    // Of all answers of the cache together, as PutAnswer counts; the longest unused go first.
+    // What all answers of the cache may take together, as PutAnswer counts; the longest unused go first.
     int64_t answer_bytes = int64_t{1} << 30;
     // What one transaction deletes at most, so that nobody waits for it for long; sweeps go whole. >= 1.
     int64_t rows_at_once = 1000;

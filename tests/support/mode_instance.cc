@@ -126,7 +126,7 @@ class ModeMaker {
     if (problem().replication != Replication::kNone && !problem().micro_batches.has_value()) ChooseCharge();
   }
 
-  // In the limit of many micro-batches.
+  // Chooses how all-reduces are charged in the limit of many micro-batches.
   void ChooseCharge() {
     if (Chance(0.2)) {
       problem().allreduce.charge = AllReduce::Charge::kPerMicroBatch;
@@ -271,7 +271,7 @@ class ModeMaker {
     }
   }
 
-  // That of the first accelerator; without any, the first device becomes one.
+  // Keeps the class of the first accelerator; without any, the first device becomes one.
   void KeepOneAcceleratorClass() {
     const auto is_accelerator = [&](const Device& device) {
       return cluster().class_of(device).kind == DeviceKind::kAccelerator;
@@ -312,7 +312,7 @@ class ModeMaker {
                        [&](const OperatorCost& cost) { return cost.device_class == device_class.name; });
   }
 
-  // At which bytes take about as long as operators.
+  // Returns bytes per second at which transfers take about as long as operators.
   double Bandwidth() {
     Picoseconds longest{1};
     for (const Operator& op : graph().operators) {
@@ -357,7 +357,7 @@ class ModeMaker {
 
   Picoseconds Latency() { return Picoseconds(Chance(0.5) ? random_.Between(0, 3) : 0); }
 
-  // One of a few, so that ways tie.
+  // Returns one of a few values, so that ways tie.
   double OneOfThree(double bandwidth) { return bandwidth * static_cast<double>(1 + random_.Below(3)); }
 
   GridInterconnect RandomGrid() {

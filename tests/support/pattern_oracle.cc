@@ -36,7 +36,7 @@ int64_t BackwardTime(const Chain& chain, const ChainStage& stage) {
   return time;
 }
 
-// Of one micro-batch.
+// What the stage stores for one micro-batch.
 int64_t StoredBytes(const Chain& chain, const ChainStage& stage) {
   int64_t bytes = chain.layers[Index(stage.first_layer)].received_bytes;
   for (int32_t l = stage.first_layer; l <= stage.last_layer; ++l) bytes += chain.layers[Index(l)].stored_bytes;

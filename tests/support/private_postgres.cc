@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Of Debian's packages; the latest version. Empty: none is installed.
+// The programs of Debian's packages, of the latest version. Empty: none is installed.
 fs::path ProgramFolder() {
   fs::path latest;
   std::error_code none;

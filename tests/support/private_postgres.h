@@ -23,7 +23,7 @@ class PrivatePostgres {
 
   // As OpenPostgres takes it; of the database that is always there.
   std::string conninfo() const { return ConninfoOf("postgres"); }
-  // The same for a new, empty database.
+  // The address of a new, empty database.
   std::string MakeDatabase();
 
   // Start is done by the constructor; Stop ends every connection at once.
@@ -39,7 +39,7 @@ class PrivatePostgres {
 
  private:
   std::string ConninfoOf(const std::string& database) const;
-  // To all of its processes.
+  // Sends it to all of its processes.
   void Signal(int signal) const;
   // Runs one of PostgreSQL's programs as its user.
   void Run(const std::string& command) const;

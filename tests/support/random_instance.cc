@@ -232,7 +232,7 @@ class InstanceMaker {
   bool components_ = false;
   bool transfers_given_ = true;
   std::size_t num_forward_ = 0;
-  // Of each operator: the forward operator whose gradient it computes.
+  // By operator: the forward operator whose gradient it computes.
   std::vector<std::optional<OperatorId>> mirrored_;
 };
 

@@ -15,7 +15,7 @@
 namespace planwright::client {
 namespace {
 
-// The same error with violations as the client shows them.
+// Returns the error with its violations as the client shows them.
 absl::Status ForClient(const absl::Status& status, const std::string& source) {
   ViolationList violations;
   for (const Violation& violation : ViolationsOf(status)) violations.Add(violation.path, violation.rule);

@@ -217,7 +217,7 @@ class ExportCommand final : public Command {
     return source;
   }
 
-  // Not infeasible: the plan is fine, it is the request that asks for what the target does not have.
+  // It is not infeasible: the plan is fine, it is the request that asks for what the target does not have.
   static absl::Status Explained(const absl::Status& status) {
     return UsageError(std::string_view(status.message().data(), status.message().size()),
                       "Choose another target, or plan again so that the target can express it.");

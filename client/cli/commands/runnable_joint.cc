@@ -38,11 +38,11 @@ struct Form {
 struct Trainer {
   std::string_view name;
   std::vector<Form> forms;
-  // Of all layers alike.
+  // What may be chosen for all layers alike.
   std::vector<v1::LayerRecomputation> recomputation;
   std::vector<v1::ScheduleKind> schedules;
   bool has_context_and_experts = true;
-  // Also the same number of first layers of every stage.
+  // Whether it also takes the same number of first layers of every stage.
   bool says_first_layers = false;
 };
 
@@ -132,7 +132,7 @@ std::vector<v1::ScheduleKind> AskedSchedules(const v1::PlanningProblem& problem)
   return asked.empty() ? std::vector{kOneFOneB, kInterleaved} : asked;
 }
 
-// Of those the ones that the trainer runs.
+// Returns those of them that the trainer runs.
 std::vector<v1::ScheduleKind> SchedulesOf(const v1::PlanningProblem& problem, const Trainer& trainer) {
   std::vector<v1::ScheduleKind> kinds = AskedSchedules(problem);
   std::erase_if(kinds, [&](v1::ScheduleKind kind) { return !Holds(trainer.schedules, kind); });

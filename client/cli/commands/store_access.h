@@ -16,14 +16,14 @@ namespace planwright::client {
 
 struct StoreAccess {
   std::unique_ptr<PlanningClient> client;
-  // Of `client`.
+  // The part of `client` that looks after the store.
   StoreClient* store = nullptr;
 };
 
 // INVALID_ARGUMENT: no server is named, and this process keeps nothing.
 absl::StatusOr<StoreAccess> ConnectToStore(const ServerFlags& server, const Environment& environment);
 
-// Of a call that does not plan: a minute, unless ^C.
+// Options for a call that does not plan: a minute, unless ^C.
 CallOptions ShortCall(const Environment& environment);
 
 // Everything that a list has, page by page. `ask`: makes the call for a page; `take`: moves what its answer holds.

@@ -126,7 +126,7 @@ class TopCommand final : public Command {
     return response;
   }
 
-  // Those that run, then those that wait. None where the server stores nothing.
+  // Returns the operations that run, then those that wait. None where the server stores nothing.
   static absl::StatusOr<v1::ListTenantOperationsResponse> Operations(AdminClient& admin, const CallOptions& options) {
     v1::ListTenantOperationsResponse all;
     for (const auto state : {v1::Operation::STATE_RUNNING, v1::Operation::STATE_QUEUED}) {

@@ -11,7 +11,7 @@
 
 namespace planwright::client {
 
-// Of a tenant, since the server began.
+// What a tenant has used since the server began.
 struct TenantCounters {
   int64_t calls = 0;
   double search_seconds = 0;
@@ -39,9 +39,9 @@ struct ServerLoad {
   std::string address;
   v1::ListCallsResponse calls;
   v1::ListTenantsResponse tenants;
-  // Those that have not ended; a page token: there are more.
+  // Operations that have not ended; a page token: there are more.
   v1::ListTenantOperationsResponse operations;
-  // Or why they are not known.
+  // The counters, or why they are not known.
   absl::StatusOr<LoadCounters> counters;
 };
 

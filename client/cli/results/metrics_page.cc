@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::size_t kMaxPageBytes = std::size_t{16} << 20;
 constexpr char kUsualPort[] = "9464";
-// Of planwrightd alone.
+// A metric that planwrightd alone has.
 constexpr char kBuildInfo[] = "planwright_build_info";
 
 using CurlPointer = std::unique_ptr<CURL, decltype(&curl_easy_cleanup)>;

@@ -37,7 +37,7 @@ struct Environment {
   bool err_is_terminal = false;
   // The size of the terminal that `out` is, at this moment; empty: it is none.
   std::function<TerminalSize()> out_terminal = {};
-  // Of the lines of both: as wide as the terminals that they are.
+  // The lengths of the lines of both: as wide as the terminals that they are.
   LineLengths line_lengths = {};
   // What the environment says.
   ServerConnection default_connection;

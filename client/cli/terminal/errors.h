@@ -17,7 +17,7 @@ absl::Status WithHint(absl::Status status, std::string_view hint);
 // `status` with a hint unless it has one, or says that it was interrupted.
 absl::Status WithDefaultHint(absl::Status status, std::string_view hint);
 
-// The same, where `status` says that what was named is not there.
+// `status` with a hint where it says that what was named is not there.
 absl::Status WithNotFoundHint(absl::Status status, std::string_view hint);
 
 // INVALID_ARGUMENT with a hint.
@@ -33,8 +33,8 @@ void PrintError(const absl::Status& status, std::ostream& out);
 // REQUIRES: !status.ok().
 ExitCode ExitCodeFor(const absl::Status& status);
 
-// Of several attempts at a plan: 0 if there is one, else kUsage where all were refused, else a proof counts more than a
-// search without result. REQUIRES: !attempts.empty().
+// The exit code of several attempts at a plan: 0 if there is one, else kUsage where all were refused, else a proof
+// counts more than a search without result. REQUIRES: !attempts.empty().
 ExitCode ExitCodeForAll(std::span<const absl::Status> attempts);
 
 }  // namespace planwright::client

@@ -49,9 +49,9 @@ class InputFlags {
   explicit InputFlags(const ServerFlags& server) : server_(server) {}
 
   FlagGroup Flags();
-  // Those that say what files of graphs do not.
+  // The flags that say what files of graphs do not.
   std::vector<Flag> GraphFileFlags();
-  // As if --graph had named it.
+  // Has the effect of --graph.
   void SetGraph(std::string graph) { graph_ = std::move(graph); }
   // `groups`, whose first one are Flags(), with those that say what files of clusters do not.
   std::vector<FlagGroup> WithFileFlags(std::vector<FlagGroup> groups);

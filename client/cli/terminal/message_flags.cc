@@ -26,7 +26,7 @@ using google::protobuf::Message;
 
 constexpr std::string_view kUnspecified = "UNSPECIFIED";
 constexpr double kSecondsPerYear = 365.0 * 24 * 3600;
-// Of one list; more than any cluster has.
+// The most names of one list; more than any cluster has.
 constexpr std::size_t kMaxListedNames = 100'000;
 // Longer lists of choices stand in the help's text, where they can be wrapped.
 constexpr std::size_t kMaxPlaceholderLength = 90;

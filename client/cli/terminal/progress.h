@@ -40,7 +40,7 @@ class ProgressDisplay final : public ProgressListener {
  private:
   // What is known, as one line. REQUIRES: mutex_ is held.
   std::string Line() const;
-  // After an event. REQUIRES: mutex_ is held.
+  // To be called after an event. REQUIRES: mutex_ is held.
   void ShowEvent();
   void Refresh(const std::stop_token& stop);
   void Beat(const std::stop_token& stop);

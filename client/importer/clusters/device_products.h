@@ -22,7 +22,7 @@ struct DeviceType {
   v1::DeviceClass device_class;
   // What one pair reaches in one direction over NVLink and its switch; 0: it has none.
   double nvlink_bytes_per_second = 0;
-  // Of one link of NVLink, and of 16 lanes of PCIe, as NCCL counts on them.
+  // The speed of one link of NVLink, and of 16 lanes of PCIe, as NCCL counts on them.
   double nvlink_lane_bytes_per_second = 0;
   double pcie_bytes_per_second = 0;
 };

@@ -17,7 +17,7 @@ absl::Status Refused(std::string_view source, std::string_view reason) {
   return absl::InvalidArgumentError(absl::StrCat(std::string(source), ": ", std::string(reason)));
 }
 
-// Of both directions.
+// Returns the smaller bandwidth of the two directions.
 double PairBandwidth(const Machine& machine, std::size_t a, std::size_t b) {
   return std::min(machine.bandwidth[a * machine.devices + b], machine.bandwidth[b * machine.devices + a]);
 }

@@ -23,7 +23,7 @@ namespace {
 constexpr double kBetweenCpus = 10e9;
 constexpr std::size_t kMaxGpus = 1024;
 
-// Without the sequences that colour terminals.
+// Returns the text without the sequences that colour terminals.
 std::string WithoutColours(std::string_view text) {
   std::string plain;
   for (std::size_t i = 0; i < text.size(); ++i) {

@@ -14,7 +14,7 @@ namespace planwright::client {
 
 // A link towards the device, from the CPU down.
 struct PciHop {
-  // Of the bridge or device below it.
+  // The id of the bridge or device below it.
   std::string id;
   // Bytes per second; 0: not known.
   double bandwidth = 0;
@@ -27,7 +27,7 @@ struct PciDevice {
   std::vector<PciHop> path;
   // Bytes per second of the links that lead straight to another device, by its id.
   std::map<std::string, double> direct;
-  // Of all links to switches that join every device on them.
+  // The bandwidth of all links to switches that join every device on them.
   double to_switch = 0;
 };
 

@@ -93,7 +93,7 @@ class Groups {
     }
   }
 
-  // Its own name first. A circle ends at the most levels, which is reported.
+  // Returns the names of the groups that it is in, its own first. A circle ends at the most levels, which is reported.
   std::vector<std::string> GroupsAbove(const Group& group) {
     std::vector<std::string> names;
     std::size_t index = index_of_.at(group.name);

@@ -145,7 +145,7 @@ class Sweep {
     } else {
       backward_us_[inside.sequence] += kernel->second;
     }
-    // Of several launches with one number the first has it.
+    // The first of several launches with one number has it.
     kernel_us_.erase(kernel);
   }
 
@@ -156,7 +156,7 @@ class Sweep {
       if (span != span_of_.end() && span->second != kNone)
         taken_[static_cast<std::size_t>(span->second)].backward_us += time;
     }
-    // Those around others were entered before them.
+    // Stretches around others were entered before them.
     for (auto index = order_.rbegin(); index != order_.rend(); ++index) {
       Taken& taken = taken_[static_cast<std::size_t>(*index)];
       const Span& span = events_.spans[static_cast<std::size_t>(*index)];
@@ -187,7 +187,7 @@ struct Sums {
   double forward_us = 0;
   double backward_us = 0;
   int64_t forwards = 0;
-  // Those with a backward pass: what is computed again has two forward passes for one of them.
+  // Stretches with a backward pass: what is computed again has two forward passes for one of them.
   int64_t backwards = 0;
 };
 

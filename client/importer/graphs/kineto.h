@@ -33,7 +33,7 @@ bool MayBeTrace(std::string_view bytes);
 // The times in a trace. INVALID_ARGUMENT: it names no stretch outside of the first step.
 absl::StatusOr<KinetoTimes> TimesOf(const KinetoEvents& events, std::string_view source);
 
-// The same of a file. Errors: those of ReadKinetoEvents as well.
+// The times in a file. Errors: those of ReadKinetoEvents as well.
 absl::StatusOr<KinetoTimes> ReadKineto(std::string_view bytes, std::string_view source);
 
 }  // namespace planwright::client

@@ -198,7 +198,7 @@ class EventReader final : public Json::json_sax_t {
   }
 
   std::size_t depth_ = 0;
-  // Of the fields of events, while there are some.
+  // The depth of the fields of events, while there are some.
   std::size_t event_depth_ = kNowhere;
   bool is_at_events_ = false;
   bool is_in_args_ = false;

@@ -22,7 +22,7 @@ constexpr int64_t kMost = int64_t{1} << 32;
 struct Family {
   // What model_type says.
   std::string_view type;
-  // Of the zoo.
+  // The kind of the zoo that it is.
   const char* kind;
   const char* layers = "num_hidden_layers";
   const char* hidden = "hidden_size";

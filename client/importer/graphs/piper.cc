@@ -39,7 +39,7 @@ struct Variant {
   double parameter_bytes = 0;
   double per_micro_batch_bytes = 0;
   double fixed_bytes = 0;
-  // Of edges from other nodes, and to other nodes.
+  // The sync bytes of edges from other nodes, and of edges to other nodes.
   SyncBytes forward;
   SyncBytes backward;
 };
@@ -69,7 +69,7 @@ class PiperReader {
     AddTensors();
   }
 
-  // Of the forward and backward passes of all nodes.
+  // The median time of the forward and backward passes of all nodes.
   double MedianMs() {
     if (times_ms_.empty()) return 0;
     const auto middle = times_ms_.begin() + static_cast<std::ptrdiff_t>(times_ms_.size() / 2);
@@ -193,7 +193,7 @@ class PiperReader {
     return sync;
   }
 
-  // Of a variant that is computed again or not.
+  // The larger bytes of a variant, whether it is computed again or not.
   SyncBytes LargerOf(const SyncBytes& vanilla, const Variant* again, SyncBytes Variant::*sync) {
     SyncBytes larger = vanilla;
     if (again == nullptr) return larger;

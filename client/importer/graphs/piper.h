@@ -1,7 +1,7 @@
 // The JSON of Piper (Tarnawski et al., Piper: Multidimensional Planner for DNN Parallelization, 2021, and its public
 // code): nodes with costs for several degrees of tensor parallelism, edges, and a machine.
 //
-// Of each tensor degree of "TMPCs" the variant "vanilla" is taken and, where "activation recomp" is there as well, the
+// Each tensor degree of "TMPCs" gives its variant "vanilla" and, where "activation recomp" is there as well, the
 // difference of the two as the forward pass, which recomputation repeats. Without it a third of the time is forward.
 // memoryUsageA is what a micro-batch in flight keeps, memoryUsageB what stays: parameters, gradients, and the rest as
 // workspace. All degrees become variants of the operator, degree "1" its costs as well. syncTimeFw,

@@ -36,7 +36,7 @@ struct ProfileMatch {
   int64_t ambiguous = 0;
   // Operators without times from anywhere, FORWARD ones that are no inputs.
   int64_t without_times = 0;
-  // Of the first row that names nothing.
+  // The name in the first row that names nothing.
   std::string first_unmatched;
 };
 

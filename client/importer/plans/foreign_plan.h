@@ -23,7 +23,7 @@ namespace planwright::client {
 
 enum class ForeignPlan { kNone, kMegatron, kTorchtitan, kVllm, kPipeDream, kPiper };
 
-// By its content. kNone: a plan of ours, of device-placement, or none at all.
+// Recognises a plan by its content. kNone: a plan of ours, of device-placement, or none at all.
 ForeignPlan RecognisePlan(std::string_view text);
 
 // The plan, with a device for each replica. Errors: INVALID_ARGUMENT: what is wrong with the text, or does not fit to

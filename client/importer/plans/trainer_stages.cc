@@ -161,7 +161,7 @@ TrainerStages StagesOfCounts(const std::vector<std::size_t>& counts) {
   return read;
 }
 
-// Without a layout: equal parts of what the first and the last stage leave over.
+// Divides without a layout: into equal parts of what the first and the last stage leave over.
 absl::StatusOr<TrainerStages> EvenStages(std::size_t layers, std::size_t ranks, std::optional<std::size_t> first,
                                          std::optional<std::size_t> last) {
   const std::size_t stated = (first.has_value() ? 1 : 0) + (last.has_value() ? 1 : 0);

@@ -37,17 +37,17 @@ struct RecognisedFile {
   std::string_view description;
 };
 
-// Of text that is no JSON, by its beginning. Never fails: what is damaged is of the kind that it begins as.
+// Recognises text that is no JSON by its beginning. Never fails: what is damaged is of the kind that it begins as.
 RecognisedFile RecogniseFile(std::string_view text);
 
-// Of JSON, by the names of its first level.
+// Recognises JSON by the names of its first level.
 RecognisedFile RecogniseJson(const JsonOutline& outline);
 
 // "graph.bin: seems to be a safetensors file, which is no graph; --graph reads ...". `wanted` is "graph", "cluster" or
 // "plan".
 std::string ForeignFileError(std::string_view source, std::string_view description, std::string_view wanted);
 
-// The same of a file of no known kind.
+// Such an error for a file of no known kind.
 std::string UnknownFileError(std::string_view source, std::string_view wanted);
 
 }  // namespace planwright::client

@@ -45,8 +45,8 @@ class JsonStream final : public std::streambuf {
   int64_t given_ = 0;
   const bool is_packed_;
   bool is_over_ = false;
-  // Of what has been given: whether it ends within a string, behind a backslash there, in a blank, and the bytes of the
-  // value that it ends within.
+  // Whether what has been given ends within a string, behind a backslash there, or in a blank; and the bytes so far of
+  // the value that it ends within.
   bool is_in_string_ = false;
   bool is_escaped_ = false;
   bool is_blank_ = false;

@@ -2,7 +2,7 @@
 
 export const PARTS = ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#999999", "#b8a800"];
 
-// Of parts with a usual colour; others take the next one.
+// Positions in PARTS of the parts with a usual colour; others take the next one.
 const USUAL = {
   computation: 0, forward: 0, parameters: 0,
   backward: 1, backward_input: 1, "transfers out": 1, gradients: 1,

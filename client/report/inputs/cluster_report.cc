@@ -24,7 +24,7 @@ int64_t Times(int64_t a, int64_t b) {
   return a > kMost / b ? kMost : a * b;
 }
 
-// By class.
+// Counts devices by class.
 std::map<std::string, int64_t> DeviceCounts(const v1::Cluster& cluster) {
   std::map<std::string, int64_t> counts;
   for (const v1::Device& device : cluster.devices()) ++counts[device.device_class()];
@@ -62,7 +62,7 @@ class LinkRows {
     table_.AddRow({std::move(which), std::move(pairs), std::move(speed), absl::StrFormat("%.4g us", latency_ms * 1e3)});
   }
 
-  // Of a tree whose leaves are groups of `leaf_size` devices called `leaf`.
+  // Adds the levels of a tree whose leaves are groups of `leaf_size` devices called `leaf`.
   template <typename Levels>
   void AddLevels(const Levels& levels, int64_t leaf_size, const std::string& leaf) {
     int64_t size = leaf_size;

@@ -57,7 +57,7 @@ std::string WorkText(double flops) {
   return absl::StrFormat("%.2f MFLOP", flops / 1e6);
 }
 
-// In the order of the graph, each once.
+// Returns the layers in the order of the graph, each once.
 std::vector<std::string> LayersOf(const v1::Graph& graph) {
   std::vector<std::string> layers;
   std::set<std::string_view> known;
@@ -76,7 +76,7 @@ std::string LayersText(const v1::Graph& graph) {
   return absl::StrCat(count, ": ", layers[0], ", ", layers[1], " .. ", layers[layers.size() - 2], ", ", layers.back());
 }
 
-// Which device classes have measured times.
+// Says which device classes have measured times.
 std::string TimesText(const v1::Graph& graph, const Totals& totals) {
   std::set<std::string> classes;
   for (const v1::Operator& op : graph.operators()) {
@@ -119,7 +119,7 @@ std::string Summary(const v1::Graph& graph, const Totals& totals) {
   return table.ToString();
 }
 
-// Those with most work first, then those with most operators.
+// Lists types with most work first, then those with most operators.
 std::string TypesSection(const v1::Graph& graph) {
   std::map<std::string, Totals> by_type;
   for (const v1::Operator& op : graph.operators()) by_type[op.type()].Add(op);

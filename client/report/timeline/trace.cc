@@ -129,7 +129,7 @@ class TraceWriter {
   const Simulation& simulation_;
   std::vector<std::vector<Lane>> lanes_;
   std::vector<int64_t> memory_bytes_;
-  // Of each task so far, by id.
+  // The thread of each task so far, by id.
   std::vector<int> threads_;
   int last_tid_ = 0;
   int64_t last_flow_ = 0;

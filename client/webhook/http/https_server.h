@@ -19,18 +19,18 @@
 namespace planwright::webhook {
 
 struct HttpsLimits {
-  // Of one request, and of a TLS handshake.
+  // How long one request may take, or a TLS handshake.
   std::chrono::milliseconds deadline{4000};
   // How much of it is kept for sending the answer.
   std::chrono::milliseconds sending{500};
   // How long a connection may say nothing between two requests.
   std::chrono::milliseconds idle{120'000};
   int64_t max_body_bytes = int64_t{8} << 20;
-  // Of all bodies together.
+  // What all bodies may take together.
   int64_t max_bodies_bytes = int64_t{32} << 20;
   // More are closed at once.
   int max_connections = 4096;
-  // Of one address; 0: any number.
+  // How many requests one address may send; 0: any number.
   double max_requests_per_second = 0;
 };
 
@@ -55,11 +55,11 @@ class HttpsServer {
   // Ends what Drain has left.
   virtual ~HttpsServer() = default;
 
-  // For later connections. Thread-safe.
+  // Holds for later connections. Thread-safe.
   virtual void SetTls(TlsContext tls) = 0;
 
   virtual int connections() const = 0;
-  // Of all bodies that are held.
+  // What all bodies take that are held.
   virtual int64_t body_bytes() const = 0;
 
   // Accepts no more; returns when all requests are answered, at most after the deadline of one.

@@ -14,9 +14,9 @@
 namespace planwright::webhook {
 
 struct Demand {
-  // Those with accelerators, in the order of the job.
+  // The sets with accelerators, in the order of the job.
   std::vector<const PodSet*> sets;
-  // Of every pod.
+  // How many every pod asks for.
   int64_t devices_per_pod = 0;
   int64_t pods = 0;
 

@@ -20,7 +20,7 @@ enum class Operation { kCreate, kUpdate, kOther };
 struct Review {
   // Comes back in the answer.
   std::string uid;
-  // Of the object: "batch", "v1", "Job".
+  // What the object is: "batch", "v1", "Job".
   std::string group;
   std::string version;
   std::string kind;
@@ -31,14 +31,14 @@ struct Review {
   // Nothing may be stored.
   bool dry_run = false;
   Json object;
-  // Of an update, what was before.
+  // What was there before an update.
   Json old_object;
 };
 
 // What is answered.
 struct Answer {
   bool allowed = true;
-  // Why not.
+  // Why it is not allowed.
   std::string message = {};
   // Each is cut to kMaxWarningBytes.
   std::vector<std::string> warnings = {};

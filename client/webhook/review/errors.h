@@ -53,7 +53,7 @@ bool IsProvenInfeasible(const absl::Status& status);
 // 78.00 GiB; ...". REQUIRES: IsProvenInfeasible(status).
 std::string InfeasibleText(const absl::Status& status, const Demand& demand, const Pool& pool);
 
-// Of any other error. REQUIRES: !status.ok().
+// The warning for any other error. REQUIRES: !status.ok().
 Warning WarningOf(const absl::Status& status);
 
 }  // namespace planwright::webhook

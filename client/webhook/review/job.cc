@@ -58,7 +58,7 @@ void ReadPodTemplate(const Json& holder, const Place& place, PodSet& set) {
   }
 }
 
-// Of a JobSpec at `place`. `indexed_by_default`: what an unset completionMode means.
+// Reads the JobSpec at `place`. `indexed_by_default`: what an unset completionMode means.
 absl::Status ReadJobSpec(const Json& spec, const Place& place, bool indexed_by_default, PodSet& set) {
   const auto parallelism = CountAt(spec, {"parallelism"}, 1);
   if (!parallelism.ok()) return parallelism.status();

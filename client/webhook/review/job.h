@@ -16,7 +16,7 @@ namespace planwright::webhook {
 
 enum class JobKind { kJob, kJobSet, kPyTorchJob, kTrainJob };
 
-// Of the object that a review speaks of, or of a controller; nullopt: none that is judged.
+// The kind of the object that a review speaks of, or of a controller; nullopt: none that is judged.
 std::optional<JobKind> JobKindNamed(std::string_view group, std::string_view kind);
 
 // Something that resources and variables are stated for: a container, or the trainer of a TrainJob.
@@ -28,11 +28,11 @@ struct Asker {
 
 // Pods of one template.
 struct PodSet {
-  // Of the replicated job or replica type; empty where there is one template.
+  // The replicated job or replica type; empty where there is one template.
   std::string name;
   // Copies of the set; their pods are counted in `pods`.
   int64_t replicas = 1;
-  // That run at the same time, over all copies. >= 0.
+  // How many run at the same time, over all copies. >= 0.
   int64_t pods = 0;
   // Whether pod i knows its i: annotations alone do not tell processes which rank they have.
   bool is_indexed = false;

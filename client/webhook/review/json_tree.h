@@ -21,7 +21,7 @@ using Keys = std::initializer_list<std::string_view>;
 // object.
 const Json* Find(const Json& value, Keys keys);
 
-// The same where it is of the kind that is asked for; else empty.
+// What Find finds where it is of the kind that is asked for; else empty.
 std::string TextAt(const Json& value, Keys keys);
 std::optional<int64_t> WholeNumberAt(const Json& value, Keys keys);
 // The members of an object whose values are texts.

@@ -258,7 +258,7 @@ class Judging {
   Judgement judgement_;
   v1::CreatePlanRequest request_;
   JobShape job_;
-  // Of pools that the job cannot fit.
+  // Why the job cannot fit into pools, one sentence for each.
   std::vector<std::string> proofs_;
   bool has_several_pools_ = false;
   bool saw_empty_pool_ = false;

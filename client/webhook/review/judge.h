@@ -23,7 +23,7 @@ enum class Door { kMutate, kValidate };
 // How the hook was set up.
 struct Policy {
   Mode mode = Mode::kAnnotate;
-  // Of every search.
+  // How long each search may take.
   absl::Duration time_limit = absl::Seconds(2);
   // Pools whose numbers are older deny nothing.
   absl::Duration max_pools_age = absl::InfiniteDuration();
@@ -47,7 +47,7 @@ struct Judgement {
   // Without warnings; AnswerOf adds them.
   Answer answer;
   std::vector<Warning> warnings;
-  // Of every pool that was asked: proven that the job does not fit. Also where that does not deny.
+  // Every pool that was asked has proven that the job does not fit. Also where that does not deny.
   bool is_infeasible = false;
 };
 

@@ -97,7 +97,7 @@ class DocumentWatch final : public YAML::EventHandler {
   void OnMapEnd() override {}
 
  private:
-  // Of the document before; -1: there is none.
+  // Where the document before began; -1: there is none.
   int begin_ = -1;
 };
 
@@ -145,7 +145,7 @@ absl::StatusOr<Review> ReviewOfManifest(Json object, std::string_view name_space
   if (api_version.empty() || review.kind.empty()) {
     return absl::InvalidArgumentError("an object must have apiVersion and kind");
   }
-  // Of the core group there is a version only.
+  // The core group has a version only.
   const std::size_t slash = api_version.find('/');
   review.group = slash == std::string::npos ? "" : api_version.substr(0, slash);
   review.version = slash == std::string::npos ? api_version : api_version.substr(slash + 1);

@@ -44,20 +44,20 @@ struct PoolLink {
 struct PoolLevel {
   // The node label whose value names the unit; empty: Kueue does not know the level.
   std::string label;
-  // Of one unit; 0: all of the pool.
+  // How many one unit has; 0: all of the pool.
   int64_t nodes = 0;
   PoolLink link;
 };
 
 struct Pool {
   std::string name;
-  // Of the accelerators: "nvidia.com/gpu".
+  // What pods ask for to get the accelerators: "nvidia.com/gpu".
   std::string resource;
   v1::DeviceClass device_class;
   int64_t reserved_memory_bytes = 0;
-  // Those that are there, also while they are cordoned or not ready.
+  // Nodes that are there, also while they are cordoned or not ready.
   int64_t nodes = 0;
-  // That the pool can grow to; at least `nodes`.
+  // The nodes that the pool can grow to; at least `nodes`.
   int64_t max_nodes = 0;
   int64_t devices_per_node = 0;
   PoolLink inside;

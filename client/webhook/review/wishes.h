@@ -39,7 +39,7 @@ struct Wishes {
   std::vector<std::string> warnings;
 };
 
-// Of the metadata of `object`; those of templates are not looked at. `mode`: the hook's.
+// Reads the metadata of `object`; those of templates are not looked at. `mode`: the hook's.
 Wishes ReadWishes(const Json& object, Mode mode);
 
 // Whether `text` names a graph as the service looks it up: "graphs/" and 64 hexadecimal digits, or "zoo:" and a name.

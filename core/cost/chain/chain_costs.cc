@@ -82,7 +82,7 @@ class ChainBuilder {
     }
   }
 
-  // On the way forward and on the way back.
+  // Returns what the tensor crosses on the way forward, and on the way back.
   std::pair<Crossing, Crossing> CrossingsOf(const Tensor& tensor) const {
     const std::size_t producer = layer_of_[tensor.producer.index()];
     std::size_t first = producer;

@@ -31,11 +31,11 @@ class ChainSums {
   int64_t static_bytes(int32_t first, int32_t last) const {
     return static_bytes_[Index(last) + 1] - static_bytes_[Index(first)];
   }
-  // For each micro-batch, of the layers as one stage.
+  // What the layers store for each micro-batch as one stage.
   int64_t stored_bytes(int32_t first, int32_t last) const {
     return received_bytes_[Index(first)] + stored_bytes_[Index(last) + 1] - stored_bytes_[Index(first)];
   }
-  // The largest one.
+  // The largest workspace of a layer.
   int64_t workspace_bytes(int32_t first, int32_t last) const;
 
  private:
@@ -44,7 +44,7 @@ class ChainSums {
   std::vector<Picoseconds> backward_;
   std::vector<int64_t> static_bytes_;
   std::vector<int64_t> stored_bytes_;
-  // Of each layer.
+  // [i]: what a stage that begins with layer i receives and keeps for each micro-batch.
   std::vector<int64_t> received_bytes_;
   // [k][i]: maximum over the 2^k layers from i on.
   std::vector<std::vector<int64_t>> workspace_bytes_;

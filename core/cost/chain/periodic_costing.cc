@@ -71,7 +71,7 @@ class PatternCosting {
     usage.memory_bytes = memory.peak_bytes[usage.device.index()] + plan_.problem.memory_model.reserved_bytes;
   }
 
-  // One for each link with traffic: a pair of devices, with full duplex from the first to the second.
+  // Adds one link for each that has traffic: a pair of devices, with full duplex from the first to the second.
   void FillLinks() {
     std::map<std::pair<DeviceId, DeviceId>, Picoseconds> loads;
     for (std::size_t cut = 0; cut < chain_.cuts.size(); ++cut) {

@@ -21,7 +21,7 @@ namespace planwright {
 // REQUIRES: at least two different devices.
 LinkSpeed RingSpeed(const Network& network, const std::vector<DeviceId>& ring);
 
-// Of all of them together.
+// Returns the sum over all `operators`.
 int64_t ParameterBytes(const OperatorGraph& graph, const std::vector<OperatorId>& operators);
 
 // factor x parameter_bytes / bandwidth, one ceil of the exact product, + 2 (R - 1) x latency. Factor RING: 2 (R - 1) /

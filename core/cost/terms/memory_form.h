@@ -22,7 +22,7 @@ struct MemoryParts {
   int64_t parameters = 0;
   // For each micro-batch in flight.
   int64_t stored = 0;
-  // Of the operator that needs the most.
+  // The scratch memory of the operator that needs the most.
   int64_t workspace = 0;
 
   void Add(const MemoryParts& other);
@@ -45,7 +45,7 @@ class MemoryForm {
   MemoryParts PartsOf(const Operator& op) const;
   MemoryParts PartsOf(const OperatorGraph& graph, const std::vector<OperatorId>& operators) const;
 
-  // Of tensors across the border of a stage, in or out, each counted once. DECLARED: 0.
+  // Two buffers for what crosses the border of a stage. `boundary_bytes`: its tensors, in or out, once. DECLARED: 0.
   int64_t BufferBytes(int64_t boundary_bytes) const { return is_declared_ ? 0 : 2 * boundary_bytes; }
 
   // All of a device whose operators add up to `parts`. Saturates at kMaxQuantity.

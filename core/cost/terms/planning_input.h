@@ -8,7 +8,7 @@
 namespace planwright {
 
 struct PlanningInput : ResolvedInput {
-  // Those of `graph` on `cluster`, for the workload of `problem`.
+  // The costs of `graph` on `cluster`, for the workload of `problem`.
   const CostTable& costs;
 };
 

@@ -21,8 +21,8 @@ class SubCluster {
   // REQUIRES: `devices` ascending, not empty. Complexity: that of PartOfInterconnect; where it is nullopt
   // O(devices^2) beside the Network of the whole.
   SubCluster(const Cluster& whole, std::vector<DeviceId> devices);
-  // The same for `devices` that stand for any equally many of `alternatives`, of which they are some: what is proven of
-  // the part holds for all of those, because its links are no slower than any of theirs. REQUIRES: both ascending.
+  // As above, for `devices` that stand for any equally many of `alternatives`, of which they are some: what is proven
+  // of the part holds for all of those: its links are no slower than any of theirs. REQUIRES: both ascending.
   SubCluster(const Cluster& whole, std::vector<DeviceId> devices, std::span<const DeviceId> alternatives);
 
   // All device classes of the whole, under the same ids.

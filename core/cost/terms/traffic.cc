@@ -73,7 +73,7 @@ class ConsumerStages {
 // One tensor that crosses: from its producer's stage to those that pay as its consumers.
 struct Crossing {
   const Tensor& tensor;
-  // Of the producer; where gradients follow, theirs is the backward pass.
+  // The pass of the producer; gradients that follow belong to the backward pass.
   Pass pass = Pass::kForward;
   std::size_t producer = 0;
   const std::vector<std::size_t>& consumers;
@@ -194,7 +194,7 @@ class NetworkMeter {
   void Charge(std::size_t producer, std::size_t consumer, const Flow& flow, Traffic& traffic) const {
     std::vector<ReplicaTraffic>& producers = traffic.stages[producer].replicas;
     std::vector<ReplicaTraffic>& consumers = traffic.stages[consumer].replicas;
-    // Of each replica its partners, counted by link class.
+    // [replica][position in flow.link_classes]: how many of its partners links of that class lead to.
     std::vector<std::vector<int64_t>> out(producers.size(), std::vector<int64_t>(flow.link_classes.size(), 0));
     std::vector<std::vector<int64_t>> in(consumers.size(), std::vector<int64_t>(flow.link_classes.size(), 0));
     ForEachPartnership(producers.size(), consumers.size(), [&](std::size_t a, std::size_t b) {

@@ -35,7 +35,7 @@ struct LinkSpeed {
   Picoseconds latency{0};
 };
 
-// No faster than either: the least bandwidth and the greatest latency.
+// Returns a link no faster than either: the least bandwidth and the greatest latency.
 LinkSpeed Slower(const LinkSpeed& a, const LinkSpeed& b);
 
 // The speed of the link between any two devices. Pairs of equal speed form a *link class*, so that what crosses between
@@ -61,7 +61,7 @@ class Network {
   // REQUIRES: link_class comes from LinkClassOf.
   const LinkSpeed& speed(std::size_t link_class) const { return speeds_[link_class]; }
 
-  // Of all link classes at once: no link is faster, or slower, whatever its class. REQUIRES: num_link_classes() > 0.
+  // The best and the worst link: none is faster, or slower, whatever its class. REQUIRES: num_link_classes() > 0.
   LinkSpeed FastestLink() const;
   LinkSpeed SlowestLink() const;
 
@@ -71,7 +71,7 @@ class Network {
   Picoseconds TransferTime(const Tensor& tensor, std::size_t link_class) const;
 
  private:
-  // Of a tree whose leaves hold `leaf_size` devices.
+  // Adds the classes of a tree whose leaves hold `leaf_size` devices.
   void AddLevels(const std::vector<HierarchyInterconnect::Level>& levels, std::size_t leaf_size);
   void AddDistances(const GridInterconnect& grid);
   void AddPairs(PairClasses pairs);

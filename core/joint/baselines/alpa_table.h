@@ -28,7 +28,7 @@ struct AlpaStage {
 
 // What one table is for.
 struct AlpaChoice {
-  // Of one micro-batch, on all ranks of a stage.
+  // Samples of one micro-batch, on all ranks of a stage together.
   int64_t samples = 1;
   Sharding sharding = Sharding::kNone;
   LayerRecomputation recomputation = LayerRecomputation::kNone;
@@ -61,7 +61,7 @@ class AlpaTable {
     return (range * num_sizes_ + size) * groups + static_cast<std::size_t>(in_flight - 1);
   }
   void Add(const std::vector<LayerPrice>& prices, const Degrees& degrees, std::size_t size);
-  // Of [groups[first], groups[end]) for every end.
+  // Adds the stages that begin with layer groups[first], one for every group that they may end with.
   void AddFrom(const std::vector<LayerPrice>& prices, const Degrees& degrees, std::size_t size, int32_t first);
 
   const BaselineQuestion& question_;

@@ -19,7 +19,7 @@ struct BaselineQuestion {
   const TrainingCluster& cluster;
   // Resolved (ResolveJoint): samples, recomputation and shardings that may be chosen.
   const JointSettings& settings;
-  // Of every device, beside what the cluster says its devices may use.
+  // Bytes reserved on every device, on top of what the cluster says its devices may use.
   int64_t reserved_bytes = 0;
 
   int32_t num_layers() const { return static_cast<int32_t>(pricer.kinds().size()); }

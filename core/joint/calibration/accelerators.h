@@ -24,9 +24,9 @@ struct Accelerator {
   double memory_gib = 0;
   double peak_tflops = 0;
   double memory_bandwidth_gb = 0;
-  // Between two devices of a node: what NCCL counts on (docs/zoo.md).
+  // Between two devices of a node, in 10^9 bytes/s: what NCCL counts on (docs/zoo.md).
   double inside_gb = 0;
-  // Of the network, for each device, where a record does not say.
+  // The network's bandwidth for each device in 10^9 bits/s, where a record does not say.
   double port_gigabits = 0;
 };
 

@@ -15,8 +15,8 @@ namespace {
 // Errors beyond this count as their size, not its square.
 constexpr double kHuberWidth = 0.1;
 constexpr double kWeightOfOthers = 0.25;
-// Of the square of a source's logarithmic factor, of a parameter's way in shares of its range, and of errors within a
-// series.
+// Weights in the loss: of the square of a source's logarithmic factor, of the square of a parameter's way in shares of
+// its range, and of errors within a series.
 constexpr double kFactorWeight = 0.3;
 constexpr double kParameterWeight = 0.05;
 constexpr double kSeriesWeight = 0.5;
@@ -207,7 +207,7 @@ class Fitter {
     return found == samples_.end() ? 0 : static_cast<int>(found->second.size());
   }
 
-  // Of the first `count` parameters.
+  // Improves the first `count` parameters of each family until steps as small as kLastStep help no more.
   void Search(const std::vector<std::string>& families, std::size_t count) {
     double least = Loss();
     for (double step = kFirstStep; step >= kLastStep;) {

@@ -137,7 +137,7 @@ RunSetting AssumedSetting(const TrainingRun& run, const TrainingEfficiency& effi
   std::vector<LayerRecomputation> modes = {LayerRecomputation::kNone, LayerRecomputation::kSelective,
                                            LayerRecomputation::kFull};
   if (run.recomputation.has_value()) modes = {*run.recomputation};
-  // Of what is kept beside scores, trainers mean different parts.
+  // Where no scores are stored, trainers mean different parts by it: nothing and everything stand for them.
   if (run.recomputation == LayerRecomputation::kSelective && !run.shape.stores_scores) {
     modes = {LayerRecomputation::kNone, LayerRecomputation::kFull};
   }

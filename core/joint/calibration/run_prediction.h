@@ -17,9 +17,9 @@ struct RunSetting {
 };
 
 struct RunPrediction {
-  // Of 1F1B the closed form of the step; of interleaved chunks the busiest stage and the ramp.
+  // 1F1B: the closed form of the step; interleaved chunks: what the busiest stage does, and the ramp.
   double step_seconds = 0;
-  // Of the stage that holds most, with what the framework reserves.
+  // What the stage that holds most holds, with what the framework reserves.
   int64_t memory_bytes = 0;
   bool fits = false;
 };

@@ -38,7 +38,7 @@ struct TrainingRun {
   int32_t chunks = 1;
   Sharding sharding = Sharding::kNone;
   TransformerPricerOptions options;
-  // Of every device: context, communication buffers and gaps between tensors.
+  // What every device holds besides: context, communication buffers and gaps between tensors.
   int64_t reserved_bytes = int64_t{2} << 30;
   // Unset: not published; PredictRun assumes one.
   std::optional<int64_t> micro_batch;

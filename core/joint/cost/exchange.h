@@ -27,17 +27,17 @@ class Exchange {
   // rings do.
   double Ring(double bytes, const RankGroup& group) const;
 
-  // Every rank of a group of several receives `bytes` by the links of its ring, picoseconds.
+  // Time in which every rank of a group of several receives `bytes` by the links of its ring, picoseconds.
   double Received(double bytes, const RankGroup& group) const;
 
   // Every rank sends `bytes` in equal parts to all ranks, picoseconds: inside and between nodes at the same time.
   double AllToAll(double bytes, const RankGroup& group) const;
 
-  // Both ends of a pipeline add up `bytes` that each of them has, picoseconds.
+  // Time in which both ends of a pipeline add up `bytes` that each of them has, picoseconds.
   double Pair(double bytes) const;
 
  private:
-  // Of a ring, through the ports of the nodes that it leaves.
+  // The link of a ring: where the group leaves nodes, the ports that its ranks have there together, if they are slower.
   TrainingLink LinkOf(const RankGroup& group) const;
   // Ranks of the group in one node.
   int64_t InNode(const RankGroup& group) const;
@@ -46,7 +46,7 @@ class Exchange {
   bool crosses_nodes_;
   int64_t devices_per_node_;
   TrainingLink inside_;
-  // Of the stage's nodes, and between stages.
+  // Links between the stage's nodes, and between the first and the last stage.
   TrainingLink between_;
   TrainingLink furthest_;
 };

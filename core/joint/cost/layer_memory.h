@@ -8,7 +8,7 @@
 
 namespace planwright {
 
-// Of a parameter: 16-bit weight, and 32-bit weight and two moments of Adam.
+// What a parameter takes: a 16-bit weight, and for the optimizer a 32-bit weight and two moments of Adam.
 inline constexpr double kWeightBytes = 2;
 inline constexpr double kOptimizerBytes = 12;
 
@@ -29,7 +29,7 @@ struct ParameterShare {
   }
 };
 
-// Of experts, and of all else.
+// Shares of the experts' parameters, and of all others.
 struct ParameterShares {
   ParameterShare ordinary;
   ParameterShare experts;
@@ -39,15 +39,15 @@ ParameterShares SharesOf(const TransformerShape& shape, LayerKind kind, const De
 // Bytes of one rank that has `tokens` of its part of the sequence.
 struct ActivationBytes {
   double layer = 0;
-  // Of `layer`, the scores that selective recomputation makes again.
+  // The part of `layer` that selective recomputation makes again: the scores.
   double scores = 0;
-  // What full recomputation leaves.
+  // What full recomputation keeps.
   double input = 0;
 };
 ActivationBytes KeptOnRank(const TransformerShape& shape, LayerKind kind, const Degrees& degrees, double tokens,
                            bool sequence_parallel);
 
-// Parameters, gradients, optimizer and gathered bytes of `price`.
+// Sets parameters, gradients, optimizer and gathered bytes of `price`.
 void AddStateBytes(const ParameterShares& shares, Sharding sharding, double gradient_bytes, LayerPrice& price);
 
 // While a layer runs: its largest tensors, or logits with what the loss makes of them. No micro-batch in flight keeps

@@ -18,14 +18,14 @@ struct LayerPrice {
   struct Mode {
     // In the backward pass.
     int64_t extra_ps = 0;
-    // Of one micro-batch in flight.
+    // What each micro-batch in flight keeps.
     int64_t kept_bytes = 0;
   };
 
-  // With the collectives of every micro-batch, as far as they are not hidden.
+  // Collectives of every micro-batch are included, as far as they are not hidden.
   int64_t forward_ps = 0;
   int64_t backward_ps = 0;
-  // Of backward_ps, the gradients of weights, which no other layer waits for (zero bubble).
+  // The part of backward_ps that makes the gradients of weights, which no other layer waits for (zero bubble).
   int64_t weights_ps = 0;
   // What they still need of a micro-batch whose other gradients are made.
   int64_t weights_kept_bytes = 0;
@@ -38,9 +38,9 @@ struct LayerPrice {
   int64_t parameter_bytes = 0;
   int64_t gradient_bytes = 0;
   int64_t optimizer_bytes = 0;
-  // Of Sharding::kParameters: the layer whole, as it is while it runs.
+  // Only for Sharding::kParameters: the whole layer, which is gathered while it runs.
   int64_t gathered_bytes = 0;
-  // Once a step: exchange of gradients and parameters, update of the optimizer.
+  // What comes once a step: the exchange of gradients and parameters, and the optimizer's update.
   int64_t step_end_ps = 0;
   // What one rank sends to the next stage.
   int64_t output_bytes = 0;

@@ -20,13 +20,13 @@ namespace planwright {
 struct PriceQuery {
   DeviceClassId device_class;
   Degrees degrees;
-  // Of a micro-batch on one rank of the data degree.
+  // Samples of a micro-batch on one rank of the data degree.
   int64_t samples = 1;
   Sharding sharding = Sharding::kNone;
   // The stage's block takes several nodes; its groups that leave a node run at the speed between nodes.
   bool crosses_nodes = false;
   int32_t devices_per_node = 1;
-  // That speed; nullopt: between the furthest nodes.
+  // The speed between nodes; nullopt: that between the furthest ones.
   std::optional<TrainingLink> between = std::nullopt;
   // Inside nodes, and between the first and the last stage; nullopt: as anywhere in the cluster.
   std::optional<TrainingLink> inside = std::nullopt;
@@ -44,7 +44,7 @@ class LayerPricer {
   virtual const std::vector<int32_t>& kinds() const = 0;
   // The name of each layer, which is the label of its operators.
   virtual const std::vector<std::string>& labels() const = 0;
-  // By kind. Empty: the model cannot be spread so (heads, experts or the sequence do not divide).
+  // Prices by kind. Empty: the model cannot be spread so (heads, experts or the sequence do not divide).
   virtual std::vector<LayerPrice> Price(const PriceQuery& query) const = 0;
   // The same for stages that may differ: each needs prices of its own layers only. Empty: no layer can be spread so.
   virtual std::vector<LayerPrice> PriceOfAny(const PriceQuery& query) const { return Price(query); }

@@ -13,7 +13,7 @@ namespace planwright {
 struct PassTimes {
   double forward = 0;
   double backward = 0;
-  // Of `forward`, what selective recomputation does again.
+  // The part of `forward` that selective recomputation does again.
   double scores = 0;
 };
 
@@ -64,9 +64,9 @@ class LayerTime {
   // Tokens of a micro-batch on one context rank.
   double tokens() const { return tokens_; }
 
-  // Kernels alone.
+  // Kernels alone, without exchanges.
   PassTimes Compute(LayerKind kind) const;
-  // Of the backward pass, the gradients of weights: as many products as forward.
+  // The part of the backward pass that makes the gradients of weights: as many products as the forward pass.
   double Weights(LayerKind kind) const { return Products(kind); }
   // Tensor, context and expert ranks.
   LayerExchanges ExchangesOf(LayerKind kind) const;

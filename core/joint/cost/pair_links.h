@@ -27,14 +27,14 @@ class PairLinks {
 // What nobody waits for.
 inline constexpr TrainingLink kNoLink{std::numeric_limits<double>::infinity(), 0};
 
-// No faster than either.
+// Returns a link no faster than either.
 TrainingLink Slower(const TrainingLink& a, const TrainingLink& b);
 
-// kNoLink: there is no such group of several ranks.
+// The slowest links that the groups of a stage use. kNoLink: there is no such group of several ranks.
 struct StageLinks {
-  // Of the rings of the tensor groups.
+  // In the rings of the tensor groups.
   TrainingLink tensor = kNoLink;
-  // Of the ranks that hold the same part of the layers: of their ring, and with a context or expert degree of any two.
+  // Among the ranks that hold the same part of the layers: in their ring; with a context or expert degree, of any two.
   TrainingLink copies = kNoLink;
 };
 
@@ -42,8 +42,8 @@ struct StageLinks {
 // O(devices); with a context or expert degree times the copies.
 StageLinks LinksWithin(const PairLinks& pairs, std::span<const DeviceId> ranks, const Degrees& degrees);
 
-// Between two stages, whose ranks exchange one with one; of unlike numbers each with those of its share. kNoLink: they
-// are one stage.
+// The slowest link between two stages, whose ranks exchange one with one; of unlike numbers each with those of its
+// share. kNoLink: they are one stage.
 TrainingLink LinkAcross(const PairLinks& pairs, std::span<const DeviceId> a, std::span<const DeviceId> b);
 
 }  // namespace planwright

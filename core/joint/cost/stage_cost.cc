@@ -308,7 +308,7 @@ class PlanCosting {
     return prices_;
   }
 
-  // Of one micro-batch, both ways, at the front of the chunk, and behind it.
+  // Time that one micro-batch's tensors at the front of the chunk take, both ways. SentBy: likewise behind it.
   int64_t ReceivedBy(std::size_t s, const JointChunk& chunk, const StageSum& total) const {
     if (chunk.first_layer == 0) return 0;
     const std::size_t count = plan_.stages.size();
@@ -327,7 +327,7 @@ class PlanCosting {
   JointPlan& plan_;
   int64_t num_stages_;
   std::vector<LayerPrice> prices_;
-  // What they answer.
+  // The query that prices_ answer.
   PriceQuery priced_;
   PipelineTimes times_;
   std::vector<std::vector<ChunkCost>> chunks_;

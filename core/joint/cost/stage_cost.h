@@ -23,14 +23,14 @@ struct HeldMicroBatches {
   int64_t changing = 0;
 
   int64_t count() const { return whole + deferred + changing; }
-  // Of a layer that keeps so much for the backward pass and for the gradients of weights; at most 2^61.
+  // Bytes held by a layer that keeps so much for the backward pass and for the gradients of weights; at most 2^61.
   int64_t BytesOf(int64_t kept_bytes, int64_t weights_kept_bytes) const;
   auto operator<=>(const HeldMicroBatches&) const = default;
 };
 
-// Of a stage that is the `from_end`-th from the end (the last: 1) of `num_stages`; under INTERLEAVED counted in chunks
-// (Narayanan et al. 2021, section 2.2). Under ZERO_BUBBLE_H1 as many in all as under 1F1B in the first stage (Qi et al.
-// 2023, section 2.1). REQUIRES: under ZERO_BUBBLE_H1 micro_batches >= num_stages.
+// What is held by the stage that is the `from_end`-th from the end (the last: 1) of `num_stages`; under INTERLEAVED
+// counted in chunks (Narayanan et al. 2021, section 2.2). Under ZERO_BUBBLE_H1 it is as many in all as under 1F1B in
+// the first stage (Qi et al. 2023, section 2.1). REQUIRES: under ZERO_BUBBLE_H1 micro_batches >= num_stages.
 HeldMicroBatches HeldBy(PipelineOrder order, int64_t micro_batches, int64_t from_end, int64_t num_stages,
                         int64_t chunks);
 
@@ -64,12 +64,12 @@ int64_t ZeroBubbleStepPs(const LongestPasses& longest, int64_t end_ps, int64_t m
 
 // What the closed form of a step follows from.
 struct StepSums {
-  // Of one micro-batch: all stages together, and the longest.
+  // What one micro-batch takes: in all stages together, and in the slowest one.
   int64_t sum_ps = 0;
   int64_t longest_ps = 0;
-  // Of any stage; under INTERLEAVED of any chunk.
+  // The longest passes of any stage; under INTERLEAVED of any chunk.
   LongestPasses longest;
-  // Of the step.
+  // What comes once, at the end of the step, in the stage where it takes longest.
   int64_t end_ps = 0;
 };
 
@@ -98,7 +98,7 @@ class DeviceRow {
   // ones; `is_closest`: as close together as it can be. -1: none is left.
   int64_t NextBlock(int32_t number, int64_t slot, int64_t devices, bool is_closest) const;
   const TrainingCluster& cluster() const { return cluster_; }
-  // Of a stage, in rank order.
+  // The devices of a stage, in rank order.
   std::span<const DeviceId> DevicesOf(const JointStage& stage) const {
     return std::span(cluster_.devices)
         .subspan(static_cast<std::size_t>(stage.first_slot), static_cast<std::size_t>(stage.degrees.devices()));
@@ -109,8 +109,8 @@ class DeviceRow {
   std::vector<int64_t> starts_;
 };
 
-// Of a stage so spread on nodes of `part`, `tier` apart at the most (TrainingCluster). `samples`: of a micro-batch on
-// one rank of the data degree.
+// Asks for prices of a stage so spread on nodes of `part`, `tier` apart at the most (TrainingCluster). `samples`: of a
+// micro-batch on one rank of the data degree.
 PriceQuery QueryOn(const TrainingCluster& cluster, const TrainingClass& part, int32_t tier, const Degrees& degrees,
                    int64_t samples, Sharding sharding);
 
@@ -139,7 +139,7 @@ struct ChunkCost {
   int64_t backward_ps = 0;
   // Under ZERO_BUBBLE_H1 alone.
   int64_t weights_ps = 0;
-  // Both ways, at the front of the run and behind it.
+  // Time of the transfers, both ways: at the front of the run, and behind it.
   int64_t received_ps = 0;
   int64_t sent_ps = 0;
   // Behind the forward pass, while the gradients of inputs are made, and behind them (HeldMicroBatches).
@@ -148,7 +148,7 @@ struct ChunkCost {
   int64_t weights_kept_bytes = 0;
 };
 
-// By stage, then by its chunks in the order of the layers, of the decisions of `plan`.
+// What the decisions of `plan` cost, by stage, then by its chunks in the order of the layers.
 std::vector<std::vector<ChunkCost>> CostChunks(const LayerPricer& pricer, const DeviceRow& row, const JointPlan& plan);
 
 // Fills in simulated_step of a plan that CostJointPlan has costed: the last stage's end, each behind its step_end.

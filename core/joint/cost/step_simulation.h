@@ -12,9 +12,9 @@ namespace planwright {
 // Passes of one run of layers with the transfers at its ends.
 struct ChunkTimes {
   int64_t forward_ps = 0;
-  // Of ZERO_BUBBLE_H1 without the gradients of weights.
+  // Under ZERO_BUBBLE_H1 without the gradients of weights.
   int64_t backward_ps = 0;
-  // Of ZERO_BUBBLE_H1 alone.
+  // Only under ZERO_BUBBLE_H1; else part of backward_ps.
   int64_t weights_ps = 0;
 };
 
@@ -24,12 +24,12 @@ using PipelineTimes = std::vector<std::vector<ChunkTimes>>;
 struct StepShape {
   PipelineOrder order = PipelineOrder::kOneFOneB;
   int64_t num_stages = 1;
-  // Of each stage.
+  // How many every stage has.
   int64_t chunks = 1;
   int64_t micro_batches = 1;
 
   int64_t runs() const { return num_stages * chunks; }
-  // Of one stage.
+  // How many one stage has.
   int64_t tasks() const { return (order == PipelineOrder::kZeroBubble ? 3 : 2) * micro_batches * chunks; }
 };
 
@@ -37,7 +37,7 @@ struct StepTask {
   // kWeights is a task of its own under ZERO_BUBBLE_H1, and else part of kBackward.
   enum class Pass { kForward, kBackward, kWeights };
   Pass pass = Pass::kForward;
-  // Of the whole pipeline, and of the stage.
+  // The chunk's number among those of the whole pipeline, and among those of its stage.
   int64_t run = 0;
   int64_t chunk = 0;
   int64_t micro_batch = 0;

@@ -77,7 +77,7 @@ absl::StatusOr<Networks> NetworksOf(const Cluster& cluster) {
 // Usable accelerators of one class in one node.
 using Node = std::vector<DeviceId>;
 
-// By class and size, the largest first: of a node with several classes, each class has a node of its own.
+// Nodes by class and size, the largest first: of a node with several classes, each class has a node of its own.
 std::map<std::pair<DeviceClassId, int64_t>, std::vector<Node>> NodesOf(const Cluster& cluster,
                                                                        const std::vector<DeviceId>& usable,
                                                                        int64_t devices_per_node) {

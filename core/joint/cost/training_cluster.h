@@ -40,7 +40,7 @@ struct TrainingClass {
 struct TrainingGroup {
   // The number-th group has the nodes [number x nodes, (number + 1) x nodes).
   int64_t nodes = 0;
-  // Of one device to one in another node of the group, where each of its node does so at the same time.
+  // From one device to one in another node of the group, while all devices of its node send as well.
   TrainingLink link;
 };
 
@@ -50,7 +50,7 @@ class PairLinks;
 struct TrainingCluster {
   // In the order of the row.
   std::vector<TrainingClass> classes;
-  // Of the row.
+  // All devices, in the order of the row.
   std::vector<DeviceId> devices;
   TrainingLink inside;
   // As the link of a group, to any other node.
@@ -71,7 +71,7 @@ struct TrainingCluster {
   }
   // The closest that a block of so many nodes can be; a block of a node or less: 0.
   int32_t LeastTier(int64_t nodes) const;
-  // The same of a block of so many devices on nodes of `part`.
+  // The closest that a block of so many devices on nodes of `part` can be.
   int32_t LeastTierOf(const TrainingClass& part, int64_t block) const;
 };
 

@@ -32,7 +32,7 @@ constexpr TrainingEfficiency kH100 = {.products = 0.846,
                                       .hidden_among_data = 0.57,
                                       .hidden_at_step_end = 0.82,
                                       .launch = Launch(2.54)};
-// Of these there are too few runs for more than one number.
+// There are too few runs on these for more than one number.
 constexpr TrainingEfficiency kV100 = {.products = 0.884};
 constexpr TrainingEfficiency kB200 = {.products = 0.626};
 

@@ -46,7 +46,7 @@ struct MatrixProduct {
   double flops() const { return 2 * rows * inner * columns * copies; }
 };
 
-// Of the forward pass on one rank that has `tokens` of its part of the sequence; without attention.
+// The products of the forward pass, without attention, on one rank that has `tokens` of its part of the sequence.
 std::vector<MatrixProduct> ProductsOf(const TransformerShape& shape, LayerKind kind, const Degrees& degrees,
                                       double tokens);
 

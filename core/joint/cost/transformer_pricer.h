@@ -21,10 +21,10 @@ namespace planwright {
 struct TransformerPricerOptions {
   // Tensor ranks divide norms, sums and dropout along the sequence too; Megatron before 2022 did not.
   bool sequence_parallel = true;
-  // Of a gradient while it is summed up over micro-batches: 4, or 2 where the trainer keeps it in 16 bits.
+  // Bytes of a gradient while it is summed up over micro-batches: 4, or 2 where the trainer keeps it in 16 bits.
   double gradient_bytes = 4;
-  // Of a logit while the loss is made, besides its 16 bits: a 32-bit copy that becomes its gradient, and that in 16
-  // bits. Losses that are not fused keep three 32-bit copies: 12.
+  // Bytes that a logit takes while the loss is made, besides its 16 bits: a 32-bit copy that becomes its gradient, and
+  // that gradient in 16 bits. Losses that are not fused keep three 32-bit copies: 12.
   double loss_bytes = 6;
   // Every kernel starts when the one before has ended (CUDA_LAUNCH_BLOCKING=1), and takes several launches.
   bool blocking_launches = false;

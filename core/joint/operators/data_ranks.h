@@ -14,9 +14,9 @@ namespace planwright {
 
 // Bytes of parameters of one rank.
 struct HeldParameters {
-  // Of which there are data x context copies.
+  // Parameters of which there are data x context copies.
   double ordinary = 0;
-  // And divided by the expert degree.
+  // Parameters of experts, of which there are data x context / expert degree copies.
   double experts = 0;
 
   double total() const { return ordinary + experts; }
@@ -37,11 +37,11 @@ class DataRanks {
   // What sharding adds to the passes of every micro-batch.
   void AddGathers(const HeldParameters& held, double forward, double backward, LayerPrice& price) const;
 
-  // Once a step; `touched`: bytes that an update reads and writes for each byte of parameters.
+  // What comes once a step; `touched`: bytes that an update reads and writes for each byte of parameters.
   double StepEnd(const HeldParameters& held, double touched) const;
 
  private:
-  // One ring each.
+  // Times of the rings of the two kinds of parameters, added up.
   double Rings(const HeldParameters& held) const;
   // Both rings so many times, of which computation hides so much.
   void PutRings(const HeldParameters& held, double times, double hidden, PassExchanges& exchanges) const;

@@ -49,13 +49,13 @@ class LayerLayouts {
 
   void AddLayer(std::size_t number, const std::vector<std::size_t>& layer_of);
   std::vector<OperatorId> OrderOf(const std::vector<OperatorId>& operators) const;
-  // That a rank receives where maker and reader have these choices; nullptr: outside the layer.
+  // The bytes that a rank receives where maker and reader have these choices; nullptr: outside the layer.
   double BytesOf(const Edge& edge, const OperatorChoice* from, const OperatorChoice* to) const;
 
   const OperatorGraph& graph_;
   const OperatorLayers& layers_;
   std::map<std::pair<std::string, std::string>, double> shares_;
-  // Those in which an operator has variants with layouts.
+  // The layers in which an operator has variants with layouts.
   std::vector<Layer> with_layouts_;
 };
 

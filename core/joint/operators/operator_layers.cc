@@ -12,7 +12,7 @@
 namespace planwright {
 namespace {
 
-// On the class where it takes longest, by its times or by its variants.
+// Returns the time on the class where it takes longest, by its times or by its variants.
 int64_t WeightOf(const Operator& op, OperatorId id, const CostTable& costs) {
   int64_t weight = 0;
   for (std::size_t device_class = 0; device_class < costs.num_classes(); ++device_class) {

@@ -28,7 +28,7 @@ struct OperatorLayers {
   std::size_t size() const { return labels.size(); }
 };
 
-// Of several linear orders, first the one with the fewest bytes alive between neighbours (core/graph/chain.h); no two
+// Divides several linear orders, first that of the fewest bytes alive between neighbours (core/graph/chain.h); no two
 // are the same. Operators of one colocation group, with granularity LAYER those of one layer, are in one layer. The
 // order in which the graph lists operators and tensors decides nothing: names do. BACKWARD operators are in the layer
 // of their forward operator; those without one stand where their tensors go back. `costs`: of the graph. REQUIRES:

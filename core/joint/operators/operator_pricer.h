@@ -86,7 +86,7 @@ class OperatorPricer : public LayerPricer {
   std::vector<std::size_t> layer_of_;
   std::vector<Border> borders_;
   std::vector<int32_t> kinds_;
-  // Of each kind the first layer.
+  // By kind: its first layer.
   std::vector<std::size_t> first_of_kind_;
 };
 

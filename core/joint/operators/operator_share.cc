@@ -9,7 +9,7 @@
 namespace planwright {
 namespace {
 
-// Of the same degrees, layouts and class, by samples.
+// Variants of the same degrees, layouts and class, by samples.
 using Sizes = std::map<int64_t, const OperatorVariant*>;
 
 bool IsOf(const OperatorVariant& variant, const Degrees& degrees) {
@@ -40,7 +40,7 @@ struct Mixture {
   }
 };
 
-// On the line through the two sizes around `samples`, beyond all in proportion to the nearest.
+// Mixes on the line through the two sizes around `samples`, beyond all in proportion to the nearest.
 Mixture MixtureAt(const Sizes& sizes, int64_t samples) {
   const auto above = sizes.lower_bound(samples);
   if (above == sizes.begin() || above == sizes.end()) {
@@ -93,7 +93,7 @@ Picoseconds WeightsTimeOf(const Operator& op, const DeviceClass& device_class) {
 
 namespace {
 
-// Of an operator that runs whole.
+// The share of a rank where the operator has no variants and runs whole: times and kept bytes go with the samples.
 OperatorShare ShareOfWhole(const Operator& op, const DeviceClass& device_class, const OperatorTime& whole,
                            const ShareQuery& query) {
   const double factor = static_cast<double>(query.samples) / static_cast<double>(query.samples_of_graph);

@@ -17,7 +17,7 @@
 
 namespace planwright {
 
-// Of one micro-batch; picoseconds and bytes before they are rounded.
+// What one micro-batch takes of an operator on one rank, in picoseconds and bytes before they are rounded.
 struct OperatorShare {
   struct Again {
     double extra = 0;
@@ -27,12 +27,12 @@ struct OperatorShare {
 
   double forward = 0;
   double backward = 0;
-  // Of `backward`, the gradients of weights.
+  // The part of `backward` that makes the gradients of weights.
   double weights = 0;
   double parameters = 0;
   double kept = 0;
   double workspace = 0;
-  // Of each tensor that it makes; nullopt: all of it.
+  // Bytes that the rank sends on of each tensor that the operator makes; nullopt: all of it.
   std::optional<double> output;
   // By tensor, what goes with it between stages (Piper's objective).
   std::map<std::string, double> exchanged;
@@ -45,14 +45,14 @@ struct OperatorShare {
 };
 
 struct ShareQuery {
-  // Without data.
+  // The data degree does not matter.
   Degrees degrees;
-  // Of the micro-batch on one rank of the data degree, and of the graph's times.
+  // Samples of the micro-batch on one rank of the data degree, and those that the graph's times are for.
   int64_t samples = 1;
   int64_t samples_of_graph = 1;
 };
 
-// In which an operator wants what it reads, and leaves what it makes.
+// The layouts in which an operator wants what it reads, and leaves what it makes.
 struct OperatorLayouts {
   std::string input;
   std::string output;
@@ -66,12 +66,12 @@ struct OperatorChoice {
   OperatorShare share;
 };
 
-// By layouts. `whole`: the time of the operator on `device_class`. Empty: the class cannot run it, or it has variants
-// and none of these degrees and class. O(variants log variants).
+// Choices by layouts. `whole`: the time of the operator on `device_class`. Empty: the class cannot run it, or it has
+// variants and none of these degrees and class. O(variants log variants).
 std::vector<OperatorChoice> ChoicesOf(const Operator& op, const DeviceClass& device_class, const OperatorTime& whole,
                                       const ShareQuery& query);
 
-// Of its backward pass on the class, the gradients of weights; 0: the operator does not say.
+// Time of the part of its backward pass that makes gradients of weights, on the class; 0: the operator does not say.
 Picoseconds WeightsTimeOf(const Operator& op, const DeviceClass& device_class);
 
 }  // namespace planwright

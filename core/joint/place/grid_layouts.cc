@@ -56,7 +56,7 @@ std::vector<Place> Comb(const Box& box, std::size_t back) {
   return way;
 }
 
-// All boxes of `size` places whose sides divide those of `within`.
+// Lists all boxes of `size` places whose sides divide those of `within`.
 void ListBoxes(int64_t size, const Box& within, Box& box, std::vector<Box>& boxes) {
   if (box.size() == within.size()) {
     if (size == 1) boxes.push_back(box);

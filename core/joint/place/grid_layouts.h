@@ -11,7 +11,7 @@
 
 namespace planwright {
 
-// Of all stages.
+// A pipeline whose stages are all alike.
 struct RegularPipeline {
   // Ranks of a tensor group, tensor groups of a stage, and stages.
   int64_t tensor = 1;

@@ -21,11 +21,11 @@ struct Junction {
   TrainingLink link;
 };
 
-// Of all trees over the devices the one with the fastest links; empty where it is interrupted.
+// Returns the tree over all devices with the fastest links, in descending order; empty where it is interrupted.
 std::vector<Junction> FastestTree(const TrainingCluster& cluster, Poller& poller) {
   const std::size_t count = cluster.devices.size();
   std::vector<Junction> tree;
-  // Of each device that is not in the tree yet, how it would be joined.
+  // How each device that is not in the tree yet would be joined.
   std::vector<Junction> open;
   for (std::size_t device = 1; device < count; ++device) {
     open.push_back({0, device, cluster.pairs->Between(cluster.devices[0], cluster.devices[device])});

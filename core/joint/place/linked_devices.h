@@ -21,7 +21,7 @@ class LinkedDevices {
   TrainingLink LinkOf(int64_t count, const TrainingLink& fastest) const;
 
  private:
-  // Of two devices, of three, ...
+  // [i]: what LinkOf says of i + 2 devices.
   std::vector<TrainingLink> links_;
 };
 

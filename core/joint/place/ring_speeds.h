@@ -20,7 +20,7 @@ class RingSpeeds {
   TrainingLink BestOf(int64_t ranks, TrainingLink fastest) const;
 
  private:
-  // Of each device the two fastest links, descending.
+  // The fastest and the second fastest link of each device, each list descending, in bytes/s.
   std::vector<double> firsts_;
   std::vector<double> seconds_;
 };

@@ -80,7 +80,7 @@ class StagePlacer {
  private:
   struct Value {
     int64_t step_ps = 0;
-    // Of all links that are used, against the fastest.
+    // The sum over all links that are used, each in relation to the fastest one.
     double slowness = 0;
 
     bool operator<(const Value& other) const {
@@ -94,7 +94,7 @@ class StagePlacer {
     std::size_t end = 0;
   };
 
-  // One stage of a class behind the other.
+  // Places the stages of each class one behind the other.
   void SetSlots(const std::vector<DeviceClassId>& classes) {
     std::size_t begin = 0;
     for (const TrainingClass& part : question_.cluster.classes) {
@@ -123,7 +123,7 @@ class StagePlacer {
            kLatencyWeight * static_cast<double>(link.latency_ps);
   }
 
-  // Of the rings inside a stage and of what crosses to the next.
+  // Adds up the rings inside a stage and what crosses to the next one.
   double SlownessOf(std::size_t s) const {
     const std::span<const DeviceId> own = DevicesOf(s);
     const std::span<const DeviceId> next = DevicesOf((s + 1) % plan_.stages.size());
@@ -237,7 +237,7 @@ class StagePlacer {
             question_.cluster.devices.begin() + static_cast<std::ptrdiff_t>(part.end)};
   }
 
-  // Of the class of the first stage, those first that are nearest to as many devices as the plan takes.
+  // Returns the devices of the first stage's class, those first that are nearest to as many devices as the plan takes.
   std::vector<DeviceId> Centres() {
     std::size_t used = 0;
     for (const JointStage& stage : plan_.stages) used += static_cast<std::size_t>(stage.degrees.devices());

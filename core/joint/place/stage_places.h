@@ -34,7 +34,7 @@ enum class PlaceEffort {
 struct PlacedPlan {
   // The cluster with its devices in the order of the plan's slots.
   TrainingCluster cluster;
-  // Costed.
+  // The plan, costed on these places.
   JointPlan plan;
 };
 

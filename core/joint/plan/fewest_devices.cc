@@ -173,7 +173,7 @@ class FewestDevices {
     part.pairs = nullptr;
     const Reply reply = AskInOrders(part);
     Decision decision = reply.decision;
-    // Of all devices the best plan is told even if it misses.
+    // On all devices the best plan is told even if it misses the target.
     const bool is_open = decision != Decision::kRefuted || (reached_.empty() && reply.plan.has_value());
     if (most_ps_ < kAnyStep && is_open) decision = AskPlaces(counts);
     if (decision == Decision::kRefuted) refuted_.push_back(counts);
@@ -287,7 +287,7 @@ class FewestDevices {
   // else in its halves.
   void Mix(const Box& box) {
     const Counts most = MostOf(box);
-    // Of the last class alone is known.
+    // Mixes of the last class alone are known already.
     if (most.empty() || TotalOf(box.high) == 0 || CheckInterruption(limits_).has_value()) return;
     if (box.is_one()) return Lower(most, most.size() - 1);
     if (Ask(most) == Decision::kRefuted) return;
@@ -363,7 +363,7 @@ class FewestDevices {
   Counts reached_;
   JointAnswer found_;
   std::vector<Counts> refuted_;
-  // Of the plans that missed the target.
+  // The least step of the plans that missed the target.
   std::optional<Picoseconds> best_;
 };
 

@@ -71,7 +71,7 @@ class JointPlanner {
   }
 
  private:
-  // Of all orders of the classes.
+  // Returns the fastest start among all orders of the classes.
   std::optional<JointPlan> BestStart(JointAnswer& answer) {
     std::optional<JointPlan> best;
     int64_t& fits = answer.counters["start_fits"];

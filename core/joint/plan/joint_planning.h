@@ -31,7 +31,7 @@ struct JointStart {
 struct JointQuestion {
   const LayerPricer& pricer;
   const Cluster& cluster;
-  // Whose classes stand in one order; others are tried as well.
+  // Its classes stand in one order; others are tried as well.
   const TrainingCluster& training;
   // Resolved (ResolveJoint).
   const JointSettings& settings;

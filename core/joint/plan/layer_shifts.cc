@@ -33,7 +33,7 @@ class LayerShifter {
     });
   }
 
-  // By the best of all moves.
+  // Makes the best of all moves; false: none helps.
   bool ImproveOnce() {
     const JointPlan before = best_;
     const std::size_t longest = LongestStage();
@@ -55,7 +55,7 @@ class LayerShifter {
     return static_cast<std::size_t>(longest - best_.stages.begin());
   }
 
-  // One layer less in stage `from` and one more in `to`; those between hand theirs on.
+  // Tries one layer less in stage `from` and one more in `to`; those between hand theirs on.
   void Try(const JointPlan& before, std::size_t from, std::size_t to) {
     if (before.stages[from].chunks.front().recomputation.size() < 2) return;
     if (poller_.ShouldStop(static_cast<int64_t>(before.stages.size()) * 512)) return;

@@ -205,7 +205,7 @@ class NetworkPlanner {
     const std::size_t looked_at = std::min(budget, narrow.size());
     std::vector<Draft> drafts;
     for (std::size_t i = 0; i < looked_at && !poller_.ShouldStopNow(); ++i) {
-      // Of more than there is work for, some everywhere.
+      // Where there are more than there is work for, some of them are looked at, evenly spread.
       Draft draft{.scope = narrow[i * narrow.size() / looked_at], .plan = {}};
       if (!MayBeBetter(draft.scope)) continue;
       DraftPlans(linked, budget / looked_at / 2, draft);
@@ -219,13 +219,13 @@ class NetworkPlanner {
     }
   }
 
-  // Than what is known, on the fastest links.
+  // Whether the scope may have a better plan than what is known, judged on the fastest links.
   bool MayBeBetter(const NetworkScope& scope) {
     return !best_.has_value() || SearchAt(RequestOn(scope.cluster, scope.settings)).plan.has_value();
   }
 
-  // At the prices of the fastest links, also for some numbers of stages, and for these at those of the fastest links
-  // that join so many devices.
+  // Plans at the prices of the fastest links, also for some numbers of stages, and for these at those of the fastest
+  // links that join so many devices.
   void DraftPlans(const LinkedDevices& linked, std::size_t most_counts, Draft& draft) {
     const NetworkScope& scope = draft.scope;
     DraftAndReprice(scope.cluster, scope.settings, draft);
@@ -268,7 +268,7 @@ class NetworkPlanner {
     Offer(placed);
   }
 
-  // By stage, on the row of `cluster`.
+  // Returns the classes of the stages, on the row of `cluster`.
   static std::vector<DeviceClassId> ClassesOf(const JointPlan& plan, const TrainingCluster& cluster) {
     const DeviceRow row(cluster);
     std::vector<DeviceClassId> classes;
@@ -293,7 +293,7 @@ class NetworkPlanner {
            static_cast<double>(step_ps) > kHopeless * static_cast<double>(best_->plan.step.count());
   }
 
-  // Also with its layers moved to where they are best on these links.
+  // Places the plan, also with its layers moved to where they are best on these links.
   const PlacedPlan& Place(const JointPlan& plan, const std::vector<DeviceClassId>& classes) {
     const PlacedPlan& placed = PlacedAs(plan, classes, PlaceEffort::kFull);
     Offer(placed);
@@ -301,7 +301,7 @@ class NetworkPlanner {
     return placed;
   }
 
-  // Each place once.
+  // Moves the layers of each placed plan once.
   void Shift(const PlacedPlan& placed) {
     if (question_.settings.first_layers_alike || placed.plan.step >= kLongestStep) return;
     if (!shifted_.insert(&placed).second) return;
@@ -358,9 +358,9 @@ class NetworkPlanner {
   TrainingCluster closest_;
   std::optional<JointAnswer> best_;
   std::vector<BoundedScope> scopes_;
-  // Of plans that were placed, by their decisions and the effort.
+  // Plans that were placed, by their decisions and the effort.
   std::map<std::vector<int64_t>, PlacedPlan> placed_;
-  // Those of them whose layers were moved.
+  // The placed plans whose layers were moved.
   std::set<const PlacedPlan*> shifted_;
   // No plan of any scope takes less: before plans were placed, and when those were known.
   int64_t floor_ = kMaxQuantity;

@@ -20,7 +20,7 @@ struct ReachedLinks {
   TrainingLink others;
 };
 
-// Of a placed plan.
+// Returns the slowest links that a placed plan relies on.
 ReachedLinks ReachedBy(const PlacedPlan& placed);
 
 // As if each class were nodes of so many devices; classes with fewer have none.
@@ -39,7 +39,7 @@ struct NetworkScope {
 
   // Devices of a stage, at least.
   int64_t LeastStage() const;
-  // At the prices of slower links.
+  // The cluster at the prices of slower links.
   TrainingCluster At(ReachedLinks links) const;
 };
 

@@ -15,7 +15,7 @@ bool Holds(const std::vector<Value>& list, Item item) {
   return std::find(list.begin(), list.end(), static_cast<Value>(item)) != list.end();
 }
 
-// Without what follows from the choices.
+// Returns the plan without what follows from its choices.
 JointPlan ChoicesOf(const JointPlan& plan) {
   JointPlan choices{.order = plan.order,
                     .chunks = plan.chunks,

@@ -20,7 +20,7 @@ struct StartPlan {
   bool is_as_given = false;
 };
 
-// Of the plans that take over what `start` chose the fastest, on the row of `request.cluster`; nullopt: none fits, or
+// The fastest of the plans that take over what `start` chose, on the row of `request.cluster`; nullopt: none fits, or
 // its choices are not among the settings, which must leave recomputation to each layer.
 //
 // As given: all choices, blocks in pipeline order on the classes that its stages had. Else, where one spread and no

@@ -20,7 +20,7 @@
 namespace planwright {
 namespace {
 
-// Of the gap of searches that ask whether anything fits.
+// The gap of searches that only ask whether anything fits.
 constexpr double kAnyPlan = 0.5;
 constexpr double kGibibyte = 1024.0 * 1024.0 * 1024.0;
 constexpr int64_t kMostDevices = 16'384;

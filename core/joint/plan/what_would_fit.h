@@ -14,7 +14,7 @@ namespace planwright {
 // looked for. Or NotInTimeError.
 absl::Status NothingFitsError(const JointRequest& request, const SolveLimits& limits);
 
-// Of a search that was told to stop: CANCELLED, or DEADLINE_EXCEEDED (IsNoPlanFound).
+// The error of a search that was told to stop: CANCELLED, or DEADLINE_EXCEEDED (IsNoPlanFound).
 absl::Status NotInTimeError(const SolveLimits& limits);
 
 }  // namespace planwright

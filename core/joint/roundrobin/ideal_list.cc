@@ -58,7 +58,7 @@ class Enumeration {
   std::vector<std::vector<int32_t>> before_;
 };
 
-// One branch after the other: what has become ready last comes first.
+// Goes along one branch after the other: what has become ready last comes first.
 std::vector<int32_t> LinearOrder(const RoundRobinInstance& instance) {
   const std::size_t size = instance.size();
   std::vector<std::vector<int32_t>> readers(size);

@@ -34,12 +34,12 @@ struct IdealList {
   bool is_complete = true;
 };
 
-// At most `most`: where there are more in all, those of PiecesOf. REQUIRES: an acyclic graph, most >= 2.
+// All ideals, `most` at most: where there are more, those of PiecesOf. REQUIRES: an acyclic graph, most >= 2.
 // O(ideals x (operators + edges)).
 IdealList IdealsOf(const RoundRobinInstance& instance, std::size_t most);
 
-// Those of one linear order that divide its work into so many pieces alike, or into single operators where there are
-// no more. REQUIRES: an acyclic graph, pieces >= 1. O(operators log operators + edges + pieces x operators).
+// The ideals of one linear order that divide its work into so many pieces alike, or into single operators where there
+// are no more. REQUIRES: an acyclic graph, pieces >= 1. O(operators log operators + edges + pieces x operators).
 IdealList PiecesOf(const RoundRobinInstance& instance, std::size_t pieces);
 
 }  // namespace planwright

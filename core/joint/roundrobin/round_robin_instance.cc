@@ -12,7 +12,7 @@
 namespace planwright {
 namespace {
 
-// Of a sum over all operators or tensors; what is above it WhatIsTooMuch tells.
+// The most that a sum over all operators or tensors may be; WhatIsTooMuch tells what is above it.
 constexpr double kMost = 0x1p60;
 
 // Rounded up, but for what doubles are off by where a number lies between those of two variants.

@@ -26,9 +26,9 @@ struct RoundRobinOperator {
 
   int64_t forward_ps = 0;
   int64_t backward_ps = 0;
-  // Whose gradients the replicas reduce.
+  // The parameters whose gradients the replicas reduce.
   int64_t parameter_bytes = 0;
-  // Of each micro-batch in flight, and however many there are: parameters, gradients, optimizer, workspace.
+  // Bytes for each micro-batch in flight; fixed, however many there are: parameters, gradients, optimizer, workspace.
   int64_t kept_bytes = 0;
   int64_t fixed_bytes = 0;
   std::optional<Again> again;
@@ -42,9 +42,9 @@ struct RoundRobinEdge {
   int32_t to = 0;
 };
 
-// Of an edge between stages: with what its ends gather and divide.
+// What an edge between stages carries at its ends, with what these gather and divide.
 struct RoundRobinBytes {
-  // Where it is read, and where it is made.
+  // Bytes where it is read, and where it is made.
   int64_t entering = 0;
   int64_t leaving = 0;
 };

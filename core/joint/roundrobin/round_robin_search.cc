@@ -33,7 +33,7 @@ struct Label {
   // Data ranks of the stages.
   int64_t ranks = 0;
   int32_t stages = 0;
-  // Of the first of these stages: its end, its label there, and its degrees.
+  // The first of these stages: the ideal behind it, its label there, its tensor degree's position, and its data degree.
   std::size_t behind = 0;
   std::size_t next = 0;
   std::size_t degree = 0;
@@ -160,7 +160,7 @@ class Search {
     return !instance_.num_stages.has_value() || label.stages == *instance_.num_stages;
   }
 
-  // All stages from `before` to `behind`.
+  // Adds all stages from `before` to `behind`.
   void Extend(std::size_t before, std::size_t behind, int64_t cap) {
     const int64_t work = loads_.LeastDeviceTime(behind) - loads_.LeastDeviceTime(before);
     if (work > static_cast<Wide>(instance_.devices) * cap) return;
@@ -290,7 +290,7 @@ class Search {
   const double relative_gap_;
   Poller poller_;
   const std::function<void(const RoundRobinOutcome&)>& on_plan_;
-  // Of a set of operators.
+  // How many 64-bit words a set of operators takes.
   const int64_t words_;
   const IdealList list_;
   StageLoads loads_;

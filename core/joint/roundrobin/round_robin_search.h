@@ -39,7 +39,7 @@ struct RoundRobinOutcome {
   std::map<std::string, int64_t> counters;
 };
 
-// The same for every run that is not interrupted: first among few pieces of one linear order, then among all ideals.
+// Runs that are not interrupted end alike: they look first among few pieces of one linear order, then among all ideals.
 // `relative_gap`: plans that are better by less are not sought. `on_plan` hears of each better plan, with the bound of
 // then.
 RoundRobinOutcome SearchRoundRobin(

@@ -18,7 +18,7 @@ int64_t Quotient(Wide value, Wide divisor) {
   return static_cast<int64_t>(std::min<Wide>((value + divisor - 1) / divisor, kMostPs));
 }
 
-// On as many devices as its best degree has; 2^61: none runs it.
+// Returns the least product of a degree and the time of the operator at it; 2^61: no degree runs it.
 int64_t LeastDeviceTimeOf(const RoundRobinInstance& instance, std::size_t op) {
   Wide least = kMostPs;
   for (std::size_t degree = 0; degree < instance.tensor_degrees.size(); ++degree) {
@@ -71,7 +71,7 @@ std::optional<StageSums> StageLoads::SumsOf(const StageSpan& span) const {
   const Prefix& before = prefixes_[span.degree][span.before];
   const Prefix& behind = prefixes_[span.degree][span.behind];
   if (behind.forbidden != before.forbidden) return std::nullopt;
-  // From before the stage to behind it: no business of its.
+  // What goes from before the stage to behind it is no business of its.
   int64_t past_bytes = 0;
   for (const uint32_t edge : leaving_[span.behind]) {
     if (!list_.ideals[span.before].Has(instance_.edges[edge].from)) continue;

@@ -25,7 +25,7 @@ struct StageSpan {
 };
 
 struct StageSums {
-  // Nothing computed again.
+  // Both passes, where nothing is computed again.
   int64_t time_ps = 0;
   int64_t transfer_ps = 0;
   int64_t parameter_bytes = 0;
@@ -41,7 +41,7 @@ class StageLoads {
   // nullopt: an operator cannot be in a stage of the degree. REQUIRES: `behind` holds `before`.
   std::optional<StageSums> SumsOf(const StageSpan& span) const;
 
-  // Per micro-batch of one replica of `data`: what it does of its own ones, and its part of the exchange of gradients.
+  // Load per micro-batch of one replica of `data`: what it does of its own ones, and its part of reducing gradients.
   int64_t LoadPs(const StageSums& sums, int64_t extra_ps, int32_t data) const;
   // The most that may be computed again with a load of at most `cap_ps`; below 0: nothing at all.
   int64_t SparePs(const StageSums& sums, int32_t data, int64_t cap_ps) const;
@@ -61,7 +61,7 @@ class StageLoads {
   int64_t LeastDeviceTime(std::size_t ideal) const { return device_time_[ideal]; }
 
  private:
-  // Of all operators at a degree, the cheapest for a byte first.
+  // Items of all operators at a degree, those that are cheapest for a byte first.
   const std::vector<AgainItem>& SortedItems(std::size_t degree, int64_t in_flight);
   bool IsIn(const StageSpan& span, int32_t op) const {
     return list_.ideals[span.behind].Has(op) && !list_.ideals[span.before].Has(op);
@@ -71,7 +71,7 @@ class StageLoads {
   struct Prefix {
     StageSums sums;
     int64_t forbidden = 0;
-    // Of the edges that leave the ideal, where they are read and where they are made.
+    // Edges that leave the ideal: their bytes where they are read and where they are made.
     int64_t entering_bytes = 0;
     int64_t leaving_bytes = 0;
   };

@@ -75,7 +75,7 @@ class TurnWriter {
     EndsOf(is_backward, s, static_cast<std::size_t>(batch)) = {first, static_cast<int32_t>(list_.tasks.size()) - 1};
   }
 
-  // Of the gradients of all micro-batches, when all replicas have theirs.
+  // Adds the all-reduces of the gradients of all micro-batches, which begin when all replicas have theirs.
   void AddReductions(std::size_t s, const std::vector<int32_t>& last_passes) {
     const Picoseconds once(SaturatingMultiply(plan_.stages[s].step_end.count(), plan_.micro_batches));
     if (once == Picoseconds(0)) return;

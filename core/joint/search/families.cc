@@ -28,7 +28,7 @@ std::vector<LayerPrice> PricesAt(const JointSpace& space, const PipelineFamily& 
   return space.pricer.PriceFor(query, space.settings.per_stage);
 }
 
-// On the closest devices of the class.
+// Returns the prices on the closest devices of the class.
 std::vector<LayerPrice> ClosestPrices(const JointSpace& space, const PipelineFamily& family, const Degrees& degrees,
                                       int32_t number) {
   return PricesAt(space, family, degrees, number, space.places.LeastTier(number, degrees.devices()));
@@ -99,7 +99,7 @@ class FamilyLister {
     return std::move(families_);
   }
 
-  // After Run(): some are left out, or may be as good as none, for their time alone.
+  // Whether Run() left some out, or some may be as good as none, for their time alone.
   bool is_any_too_long() const { return is_any_too_long_; }
 
  private:
@@ -276,7 +276,7 @@ std::vector<PipelineFamily> WithFirstLayersAgain(const JointSpace& space, const 
   std::vector<PipelineFamily> listed;
   for (const PipelineFamily& family : families) {
     if (poller.ShouldStop(1'000 + numbered)) break;
-    // Of a layer that is computed again, the least of both.
+    // The least time of a layer that is computed again, and the least that doing so takes.
     int64_t layer = kNever;
     int64_t again = kNever;
     for (int32_t number = 0; number < space.places.row().num_classes(); ++number) {

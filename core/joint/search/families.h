@@ -23,7 +23,7 @@ struct JointSpace {
   const SegmentNumbers& segments;
   // Resolved (ResolveJoint).
   const JointSettings& settings;
-  // Of every device, beside what the classes of the row may use.
+  // Bytes reserved on every device, on top of what the classes of the row may use.
   int64_t reserved_bytes = 0;
 
   int32_t num_layers() const { return static_cast<int32_t>(pricer.kinds().size()); }
@@ -31,7 +31,7 @@ struct JointSpace {
 
 struct PipelineFamily {
   Sharding sharding = Sharding::kNone;
-  // Of one rank of the data degree; where stages may differ, of all ranks together.
+  // Samples of a micro-batch on one rank of the data degree; where stages may differ, on all ranks together.
   int64_t samples = 1;
   int64_t micro_batches = 1;
   // At least one.
@@ -40,7 +40,7 @@ struct PipelineFamily {
   int64_t step_bound_ps = 0;
   // Under any order: the busiest stage works through all micro-batches, and no stage's end of the step is hidden.
   int64_t busiest_bound_ps = 0;
-  // The former alone: task by task, a stage with less to do may have the longest end.
+  // As busiest_bound_ps without the end of the step: task by task, a stage with less to do may have the longest end.
   int64_t busiest_passes_ps = 0;
   // Under 1F1B, what they take at least beside the longest stage of all micro-batches but one; and times devices, what
   // one micro-batch takes in all stages together.
@@ -54,7 +54,7 @@ struct PipelineFamily {
   // to fit.
   std::optional<int32_t> first_layers_again = std::nullopt;
 
-  // Of a micro-batch on one rank of a stage so spread.
+  // Samples of a micro-batch on one rank of a stage so spread.
   int64_t SamplesOf(const Degrees& spread, bool per_stage) const { return per_stage ? samples / spread.data : samples; }
 };
 

@@ -288,7 +288,7 @@ class InterleavedSearch {
     return layouts;
   }
 
-  // From the front of the class (DeviceRow::NextBlock); empty: there are fewer.
+  // Returns blocks from the front of the class on (DeviceRow::NextBlock); empty: there are fewer.
   std::vector<int64_t> BlocksFrom(const Candidate& candidate, bool is_closest) const {
     const DeviceRow& row = space_.places.row();
     const int64_t devices = families_[candidate.family].degrees.front().devices();
@@ -319,7 +319,7 @@ class InterleavedSearch {
     return slots;
   }
 
-  // Without recomputation.
+  // Returns the plan without recomputation.
   JointPlan PlanOf(const Candidate& candidate, const std::vector<int32_t>& cuts,
                    const std::vector<int64_t>& slots) const {
     const PipelineFamily& family = families_[candidate.family];

@@ -245,7 +245,7 @@ class JointSearch {
   JointSettings uniform_;
   Poller poller_;
   const std::function<void(const JointPlan&)>& on_plan_;
-  // Of the plans found and the known one.
+  // The least step of the plans found and the known one, in picoseconds.
   int64_t best_;
   bool is_list_cut_ = false;
   JointOutcome outcome_;

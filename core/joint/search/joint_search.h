@@ -25,11 +25,11 @@ struct JointRequest {
   const TrainingCluster& cluster;
   // Resolved (ResolveJoint).
   const JointSettings& settings;
-  // Of every device, beside what the cluster says its devices may use.
+  // Bytes reserved on every device, on top of what the cluster says its devices may use.
   int64_t reserved_bytes = 0;
   // Plans that are better by less are not sought.
   double relative_gap = 0;
-  // Of a plan that is known from elsewhere: only better ones are sought. nullopt: none is.
+  // The step of a plan that is known from elsewhere: only better ones are sought. nullopt: none is.
   std::optional<int64_t> known_step_ps = std::nullopt;
   // A plan that takes no longer ends the search, which then proves nothing.
   int64_t enough_ps = 0;

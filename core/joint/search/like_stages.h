@@ -22,7 +22,7 @@ namespace planwright {
 
 struct Interleaving {
   int32_t num_stages = 2;
-  // Of one stage.
+  // How many each stage has.
   int32_t chunks = 2;
   int64_t micro_batches = 1;
   // What a chunk pays at least at each of its ends that is no end of the model: towards the neighbouring stage, and

@@ -140,6 +140,7 @@ PhasePass::Label PhasePass::Joined(const Label& behind, const Cost& cost, const 
 
 template <typename Value>
 void PhasePass::Extend(PlacedStage stage, const Label& behind, int32_t next, int64_t limit, Value value, Front& found) {
+  // No device is left, or the stages would not be as many as are asked for.
   if (behind.depth >= places_.size()) return;
   const std::optional<int32_t>& wanted = question_.num_stages;
   if (wanted.has_value() && (stage.first_layer == 0) != (behind.behind + 1 == *wanted)) return;
@@ -153,7 +154,7 @@ void PhasePass::Extend(PlacedStage stage, const Label& behind, int32_t next, int
             table->StepEndPs(stage.first_layer, stage.end_layer)};
   const TrainingCluster& cluster = places_.row().cluster();
   const int64_t sent = table->TransferBeforePs(stage.end_layer, cluster.LinkOf(behind.tier));
-  // What it takes at least decides before the recomputation is chosen.
+  // Recomputation and the transfer before the stage only add: what reaches the limit without them is left out.
   Label least = Joined(behind, cost, stage, next);
   least.depth = stage.end;
   if (value(least, stage.first_layer) >= limit) return;
@@ -207,7 +208,8 @@ void PhasePass::KeepUnbeaten(Front& front) {
     return std::tuple(label.behind, label.depth, label.longest.backward_ps, label.longest.forward_ps,
                       label.longest.weights_ps, label.sum, label.end, label.busy, label.stage.end_layer, label.next);
   };
-  // Under GPIPE it does not matter how many stages lie behind, unless their number is fixed.
+  // A beaten label is no loss: what comes before it can come before the other, with no more devices and time. Under
+  // GPIPE it does not matter how many stages lie behind, unless their number is fixed.
   const bool counts_stages = question_.num_stages.has_value();
   const auto beats = [&](const Label& a, const Label& b) {
     return (!counts_stages || a.behind == b.behind) && a.depth <= b.depth && a.sum <= b.sum && a.end <= b.end &&
@@ -226,7 +228,7 @@ std::optional<PhasePipeline> PhasePass::Least(int64_t limit) {
   is_simulated_ = false;
   const int64_t bound = StepBound();
   const auto value = [this](const Label& label, int32_t first) { return StepBoundOf(label, first); };
-  // Near the bound there are few labels.
+  // Limits grow from the bound, near which there are few labels; what is found below one of them is the least.
   for (int64_t room = bound / 256 + 1;; room = SaturatingMultiply(room, 4)) {
     const bool is_last = room > 4 * bound;
     const int64_t sought = is_last ? limit : std::min(limit, bound + room);

@@ -38,7 +38,7 @@ class PhasePass {
 
   // No pipeline takes less. O(layers).
   int64_t StepBound() const;
-  // The same task by task: the busiest stage works through all micro-batches.
+  // No step takes less task by task, either: the busiest stage works through all micro-batches.
   int64_t BusiestBound() const;
 
   // The pipeline of the least closed form below `limit`, exact within ALIGNED_PLACES; nullopt: there is none, or the
@@ -61,7 +61,7 @@ class PhasePass {
   struct Label {
     int64_t depth = 0;
     int32_t behind = 0;
-    // Of forward and backward passes, without gradients of weights.
+    // Forward and backward passes of the stages from here on, without gradients of weights.
     int64_t sum = 0;
     int64_t end = 0;
     LongestPasses longest;
@@ -73,7 +73,7 @@ class PhasePass {
     int32_t tier = 0;
   };
   using Front = std::vector<Label>;
-  // Of one stage.
+  // What one stage takes.
   struct Cost {
     LongestPasses passes;
     int64_t end = 0;

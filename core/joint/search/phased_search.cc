@@ -64,7 +64,7 @@ class PhasedSearch {
     return {space_.places, space_.num_layers(), {order_, micro_batches, candidate.num_stages}, option, poller_};
   }
 
-  // Those whose bound is below `limit`, the least first.
+  // The candidates whose bound is below `limit`, the least first.
   template <typename BoundOf>
   std::vector<Candidate> List(int64_t limit, BoundOf bound_of) {
     std::vector<Candidate> candidates;

@@ -17,7 +17,7 @@ namespace planwright {
 struct PhasedResult {
   // nullopt: none is better than what was known.
   std::optional<PhasePipeline> best;
-  // Of `best`: its position in the families.
+  // The position of the family of `best`.
   std::size_t family = 0;
   // No pipeline of the families under the order takes less; at most what was sought.
   int64_t bound_ps = 0;

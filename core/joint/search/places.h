@@ -21,7 +21,7 @@ class Places {
 
   const DeviceRow& row() const { return row_; }
   int64_t size() const { return row_.size(); }
-  // Of the device that a block at `depth` takes first. REQUIRES: depth < size().
+  // The class of the device that a block at `depth` takes first. REQUIRES: depth < size().
   int32_t ClassAt(int64_t depth) const { return class_[static_cast<std::size_t>(depth)]; }
   // Whether the devices on both sides of `depth` are in one node.
   bool IsInsideNode(int64_t depth) const {

@@ -117,8 +117,8 @@ class Knapsack {
   }
 
  private:
-  // To what choices can keep together: what they save are multiples of one number. Where all layers save the same,
-  // whatever they take, the relaxation is exact then.
+  // Lowers it to what choices can keep together: what they save are multiples of one number. Where all layers save the
+  // same, whatever they take, the relaxation is exact then.
   void LowerBudget() {
     int64_t most = 0;
     int64_t unit = 0;

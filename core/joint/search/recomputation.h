@@ -12,10 +12,10 @@
 
 namespace planwright {
 
-// Layers alike.
+// A number of layers that are alike.
 struct LayerGroup {
   int32_t count = 0;
-  // Of one of them; modes that must not be chosen are unset.
+  // What each of them takes in each mode; modes that must not be chosen are unset.
   std::array<std::optional<LayerPrice::Mode>, kNumRecomputations> modes;
 };
 

@@ -243,20 +243,24 @@ uint32_t StagePass::TiersBefore(const PlacedStage& stage, int64_t end, int64_t d
 template <typename Combine>
 void StagePass::ExtendBy(const PlacedStage& stage, const Label& behind, int32_t next, const Most& most, Combine combine,
                          Front& found) {
+  // No device is left, or the stages could not be as many as are asked for.
   if (behind.depth >= places_.size() || !MayHave(behind.behind + 1, stage.first_layer)) return;
   const Site& site = SiteOf(stage.option, places_.ClassAt(behind.depth));
   if (site.tables == nullptr) return;
   const int64_t end = places_.EndOf(behind.depth, site.span);
+  // The block does not fit here, or leaves too few devices to the stages that must come before it.
   if (end < 0 || end + StagesLeft(behind.behind + 1) * smallest_ > places_.size()) return;
-  // Of two tiers, nodes are one.
+  // Where there are only two tiers, a block has the second one where it fills nodes.
   const int32_t own = num_tiers_ == 2 ? int32_t{site.span.fills_nodes} : places_.TierOf(end, DevicesOf(stage));
   StageTable* table = site.tables[own];
+  // The class cannot have it on devices so far apart; or the label behind counts on another distance: a twin has this.
   if (table == nullptr || !IsSoFarFrom(stage, end, behind)) return;
   const auto transfer = [&](int32_t layer, int32_t tier) {
     return site.transfers[static_cast<std::size_t>(layer * num_tiers_ + tier)];
   };
   const int64_t sent = transfer(stage.end_layer, behind.tier);
   const int64_t least = table->BasePs(stage.first_layer, stage.end_layer) + sent;
+  // Recomputation and the transfer before the stage only add to both: what is too much without them stays so.
   if (MeasureOf(*table, stage, behind.behind, least, sent) > most.cap || behind.sum + least > most.sum) return;
   const int64_t time = StagePs(*table, stage, std::min<int64_t>(micro_batches_, behind.behind + 1));
   if (time == kDoesNotFit) return;
@@ -305,7 +309,8 @@ void StagePass::KeepUnbeaten(Front& front) {
     return std::tuple(label.depth, label.behind, label.sum, label.end, label.stage.option, label.stage.end_layer,
                       label.next);
   };
-  // Behind more stages there is less memory, and the pace is slower.
+  // A beaten label is no loss: what comes before it can come before the other, with no more devices, time or memory. In
+  // front of more stages there is less memory, but the pace is less as well: then neither beats the other.
   const bool needs_as_many = num_stages_.has_value() || measure_ == Measure::kPace;
   const auto beats = [needs_as_many](const Label& a, const Label& b) {
     return a.sum <= b.sum && a.end <= b.end && (needs_as_many ? a.behind == b.behind : a.behind <= b.behind);
@@ -340,6 +345,7 @@ bool StagePass::RunWindow(const Window& window, int64_t most_devices) {
       label.sum = behind.sum + cost;
       // The first stage ends its step when all is done, the others may have ended theirs.
       if (measure_ == Measure::kPace && first > 0) label.end = 0;
+      // A label is dropped if it reaches the limit with the least that the layers before it take on the devices left.
       const int64_t known = label.sum + std::max(label.end, end_bound_) + rest_of_step;
       return known < window.limit && RestBound(first, base, label.depth + idle) < window.limit - known;
     };
@@ -396,6 +402,7 @@ int64_t StagePass::DevicesBound(const Window& window, int64_t most_devices) cons
 
 int64_t StagePass::LeastBracket(int64_t limit) {
   Begin();
+  // A stage that takes more reaches the limit alone.
   const int64_t cap = limit / micro_batches_;
   for (int32_t first = num_layers_ - 1; first >= 0; --first) {
     Front& front = fronts_[static_cast<std::size_t>(first)];
@@ -404,6 +411,7 @@ int64_t StagePass::LeastBracket(int64_t limit) {
       // The first stage ends its step when all is done, the others may have ended theirs.
       if (first == 0) label.sum += label.end - behind.end;
       label.end = 0;
+      // The stages before it add what they take, at least so much.
       return label.sum < limit && RestBound(first, cap, label.depth) < limit - label.sum;
     };
     Extend(first, {cap, cap, kNever}, combine, front);

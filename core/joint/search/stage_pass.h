@@ -25,7 +25,7 @@ struct SpreadOption {
   StageTable* At(int32_t number, int32_t tier) const {
     return tables[static_cast<std::size_t>(number * num_tiers + tier)].get();
   }
-  // On the closest devices of a class; nullptr: not on that class.
+  // The table for the closest devices of a class; nullptr: not on that class.
   StageTable* ClosestAt(int32_t number) const {
     for (int32_t tier = 0; tier < num_tiers; ++tier) {
       if (At(number, tier) != nullptr) return At(number, tier);
@@ -46,7 +46,7 @@ struct PlacedStage {
 struct StagePipeline {
   // In pipeline order.
   std::vector<PlacedStage> stages;
-  // Of all stages the sum, of one the longest, and the longest end of the step.
+  // What all stages take together, what the longest takes, and the longest end of the step.
   int64_t sum_ps = 0;
   int64_t longest_ps = 0;
   int64_t end_ps = 0;
@@ -110,9 +110,9 @@ class StagePass {
   // where the poller ended it.
   int64_t LeastBracket(int64_t limit);
 
-  // Of every pipeline whose stages measure at most `cap`: what they take together at least.
+  // A lower bound on what all stages take together where each measures at most `cap`.
   int64_t SumBound(int64_t cap) const { return RestBound(num_layers_, MostBase(cap), 0); }
-  // Of every pipeline: the longest stage, as it is measured, and the end of the step.
+  // Lower bounds, for every pipeline, on the longest stage, as it is measured, and on the end of the step.
   int64_t longest_bound() const;
   int64_t end_bound() const { return end_bound_; }
   // No stage takes more.
@@ -161,7 +161,7 @@ class StagePass {
   // At least so many stages are before `stages` ones.
   int64_t StagesLeft(int64_t stages) const { return num_stages_.has_value() ? *num_stages_ - stages : 0; }
   int64_t BaseOf(const SpreadOption& option, int32_t first, int32_t end) const;
-  // Of a stage as it is measured, of its passes without transfers and recomputation, and of the sum of all.
+  // Limits on a stage's measure, on its passes without transfers and recomputation, and on the sum over all stages.
   struct Most {
     int64_t cap = 0;
     int64_t base = 0;
@@ -172,7 +172,7 @@ class StagePass {
   void SetPaces();
   // What the passes of a stage that measures at most `cap` take at most.
   int64_t MostBase(int64_t cap) const;
-  // Of a stage that takes `cost`, `transfers` of it. `behind`: stages behind it.
+  // The measure of a stage that takes `cost`, `transfers` of it. `behind`: stages behind it.
   int64_t MeasureOf(const StageTable& table, const PlacedStage& stage, int64_t behind, int64_t cost,
                     int64_t transfers) const;
   template <typename Combine>
@@ -209,10 +209,10 @@ class StagePass {
   // By option and class, and the tables of all.
   std::vector<Site> sites_;
   std::vector<StageTable*> tables_;
-  // Of the classes' devices: how much one of each does, in devices of the fastest. By depth: of all beyond it.
+  // By class: how much one of its devices does, in devices of the fastest class. By depth: the sum of all beyond it.
   std::vector<double> weights_;
   std::vector<double> left_;
-  // By layer boundary: of the layers before it, least time of any spread, and time times devices so weighted.
+  // By layer boundary: least time of the layers before it in any spread, and least time times devices so weighted.
   std::vector<int64_t> rest_;
   std::vector<double> work_;
   // The same: how many devices hold them at least.

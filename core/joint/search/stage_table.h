@@ -51,8 +51,8 @@ struct LayerRun {
   int32_t end = 0;
 };
 
-// Of every stage so many first layers, not counting the ends of the model, are computed again whole, as far as they can
-// be, and no others.
+// How many first layers of every stage, not counting the ends of the model, are computed again whole, as far as they
+// can be; no others are.
 struct FirstLayers {
   int32_t count = 0;
   // Layers at either end.
@@ -73,7 +73,7 @@ class StageTable {
     if (end > next_barred_[static_cast<std::size_t>(first)]) return kDoesNotFit;
     return base_[static_cast<std::size_t>(end)] - base_[static_cast<std::size_t>(first)];
   }
-  // The same by parts; `is_split`: gradients of weights apart, else in the backward pass. O(1).
+  // BasePs by parts; `is_split`: gradients of weights apart, else in the backward pass. O(1).
   LongestPasses PassesPs(int32_t first, int32_t end, bool is_split) const;
   int64_t StepEndPs(int32_t first, int32_t end) const {
     return step_end_[static_cast<std::size_t>(end)] - step_end_[static_cast<std::size_t>(first)];
@@ -85,7 +85,7 @@ class StageTable {
   int64_t MostExtraPs(int32_t layer) const;
   // With recomputation such that `in_flight` micro-batches fit, without transfers; kDoesNotFit.
   int64_t TimePs(int32_t first, int32_t end, int64_t in_flight);
-  // The same where micro-batches are held in several ways.
+  // As above, where micro-batches are held in several ways.
   int64_t TimePs(int32_t first, int32_t end, const HeldMicroBatches& held);
   // Whether TimePs is not kDoesNotFit. O(kinds).
   bool Fits(int32_t first, int32_t end, int64_t in_flight) const;
@@ -101,7 +101,7 @@ class StageTable {
   int64_t TransferBeforePs(int32_t layer, const TrainingLink& link) const;
   // The modes of the stage's layers. REQUIRES: TimePs is not kDoesNotFit.
   std::vector<LayerRecomputation> Modes(int32_t first, int32_t end, const HeldMicroBatches& held) const;
-  // The same for each of several runs of layers that one device holds, of which `in_flight` are in flight at the most;
+  // As Modes for each of several runs of layers that one device holds, of which `in_flight` are in flight at the most;
   // empty: they do not fit.
   std::vector<std::vector<LayerRecomputation>> ModesOfRuns(const std::vector<LayerRun>& runs, int64_t in_flight) const;
 
@@ -128,7 +128,7 @@ class StageTable {
   // Extra time of a stage, from `known` or chosen; kDoesNotFit.
   int64_t ExtraPs(int32_t first, int32_t end, const HeldMicroBatches& held, std::vector<int64_t>& known) const;
   std::vector<LayerRecomputation> ModesOf(int32_t first, int32_t end, const RecomputationChoice& choice) const;
-  // Of a device that holds the runs.
+  // What a device that holds the runs has left for activations: at all, and where a layer is computed again whole.
   Budget BudgetOf(const std::vector<LayerRun>& runs) const;
 
   const SegmentNumbers& segments_;
@@ -147,7 +147,7 @@ class StageTable {
   std::vector<int64_t> state_;
   // Extra time by micro-batches in flight and segment; -1: not asked for.
   std::vector<std::vector<int64_t>> extra_;
-  // The same where micro-batches are held in several ways.
+  // Extra time likewise where micro-batches are held in several ways.
   std::map<HeldMicroBatches, std::vector<int64_t>> extra_held_;
 };
 

@@ -21,7 +21,7 @@ constexpr int64_t kMovesPerLook = 256;
 // A value this close to the bound is the bound; one this little better is none.
 constexpr double kRounding = 1e-9;
 
-// After a cycle in vain. What is as modest as can be begins anew, with longer cycles: the trap needs another way out.
+// The heat after a cycle in vain: what is as modest as can be begins anew, with longer cycles, to leave the trap.
 MappingHeat After(MappingHeat heat, double most_ambition) {
   heat.ambition = std::min(heat.ambition, most_ambition) * kAmbitionDecay;
   heat.cycle_moves = static_cast<int64_t>(static_cast<double>(heat.cycle_moves) * kCycleGrowth);

@@ -26,9 +26,9 @@ struct MappingHeat {
   double cold = 0.02;
   // The target is this share below the best value, and no longer that much after a cycle in vain.
   double ambition = 0.1;
-  // Of the next cycle.
+  // The most moves of the next cycle.
   int64_t cycle_moves = 20'000;
-  // Of the cycle that it began with; it begins anew after the most modest target in vain.
+  // The most moves of the cycle that this heat began with; it begins anew after the most modest target in vain.
   int64_t first_cycle_moves = 20'000;
 };
 

@@ -92,7 +92,7 @@ class MappingAnnealing {
   const uint64_t seed_;
   const SolveLimits& limits_;
   TaskArena& arena_;
-  // Of the detours; addresses stay.
+  // The instances and tables of the detours; their addresses stay.
   std::vector<std::unique_ptr<const MappingInstance>> other_instances_;
   std::vector<std::unique_ptr<const MappingTables>> other_tables_;
   std::vector<Arm> arms_;

@@ -15,7 +15,7 @@
 namespace planwright {
 namespace {
 
-// Replica by replica.
+// Lists the vertices replica by replica.
 std::vector<std::size_t> AllVertices(const MappingInstance& instance) {
   std::vector<std::size_t> vertices(instance.num_vertices());
   std::iota(vertices.begin(), vertices.end(), std::size_t{0});
@@ -130,7 +130,7 @@ class GreedyMapper {
   // Replicas of a stage that a kind of device still takes.
   std::vector<int32_t> room_;
   std::vector<DeviceId> free_;
-  // Of the vertices placed so far.
+  // Devices and work of the vertices placed so far.
   std::vector<DeviceId> devices_;
   std::vector<MappedWork> work_;
   // By stage, over the ring's edges so far.

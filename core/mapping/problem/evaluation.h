@@ -11,7 +11,7 @@
 namespace planwright {
 
 struct MappingValue {
-  // Of the objective, weights included.
+  // The value of the objective, weights included.
   double value_ms = 0;
   // Not weighted.
   double largest_load_ms = 0;
@@ -30,7 +30,7 @@ struct MappedWork {
   double LoadMs(Overlap overlap) const;
 };
 
-// Of one stage, for ValueOf: the largest of its replicas, and its all-reduce.
+// Times of one stage, for ValueOf: the largest compute and load of its replicas, and its all-reduce.
 struct StageTimes {
   double compute_ms = 0;
   double load_ms = 0;
@@ -49,7 +49,7 @@ MappingValue ValueOf(const MappingInstance& instance, const std::vector<StageTim
 
 // REQUIRES: IsMapping(instance, mapping).
 MappingValue Evaluate(const MappingInstance& instance, const LinkTimes& links, const Mapping& mapping);
-// The same; makes the LinkTimes first.
+// As above; makes the LinkTimes first.
 MappingValue Evaluate(const MappingInstance& instance, const Mapping& mapping);
 
 }  // namespace planwright

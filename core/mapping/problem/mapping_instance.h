@@ -51,7 +51,7 @@ struct MappingInstance {
   // there; the others stay idle.
   std::vector<int32_t> device_kind = {};
   int32_t num_kinds = 1;
-  // Of stage s on kind k at s * num_kinds + k. Infinity: the stage must not be there.
+  // The time of stage s on kind k at s * num_kinds + k. Infinity: the stage must not be there.
   std::vector<double> compute_ms = {};
   // At most one for each unordered pair of stages.
   std::vector<StageTraffic> traffic = {};
@@ -62,7 +62,7 @@ struct MappingInstance {
   // Load of a replica: SERIAL compute + in + out, OVERLAPPED max(compute, in + out), FULL_DUPLEX max(compute, in, out).
   Overlap overlap = Overlap::kSerial;
   MappingObjective objective = MappingObjective::kLoad;
-  // Of every load (with kAllReduce: of compute) and every all-reduce in the objective. REQUIRES: > 0.
+  // Weights of every load (with kAllReduce: of compute) and of every all-reduce in the objective. REQUIRES: > 0.
   double load_weight = 1;
   double allreduce_weight = 1;
   // False: each ring runs over its replicas in ascending order.

@@ -7,7 +7,7 @@
 namespace planwright {
 namespace {
 
-// Of the least excess: breaking a limit by little is not nothing.
+// The least penalty of an excess: breaking a limit by little is not nothing.
 constexpr double kStep = 0.03;
 // Mappings with more violations are not asked for their value: it is far from the target.
 constexpr std::size_t kMostViolations = 16;

@@ -82,7 +82,7 @@ class MappingPenalties {
   // Items beyond their limit, and where each is listed; -1: it is not.
   std::vector<std::size_t> violated_;
   std::vector<int32_t> place_;
-  // Of the last Preview; looked_at_ keeps items that changed twice from counting twice.
+  // What the last Preview changed; looked_at_ keeps items that changed twice from counting twice.
   std::vector<Change> changes_;
   std::vector<uint32_t> looked_at_;
   uint32_t look_ = 0;

@@ -39,8 +39,8 @@ class DeviceSymmetry {
 
   // No two devices are alike.
   static DeviceSymmetry None(const ReplicaModel& model);
-  // None where the limits say stop. Complexity O(devices^2) and O(devices x block) for each pair of blocks and speed
-  // that looks alike.
+  // The symmetry of the model; None where the limits say stop. Complexity O(devices^2) and O(devices x block) for each
+  // pair of blocks and speed that looks alike.
   static DeviceSymmetry Of(const ReplicaModel& model, const SolveLimits& limits = {});
 
   // Twins of a block share a number; devices of a group ascending.
@@ -54,7 +54,7 @@ class DeviceSymmetry {
 
   // By block: equal for two blocks of a kind iff their free devices can change places.
   std::vector<FreeSetKey> BlockKeys(const std::function<bool(int32_t)>& is_free) const;
-  // Of the whole set, with a number that tells searches of different kinds apart.
+  // The key of the whole free set, with a number that tells searches of different kinds apart.
   FreeSetKey KeyOf(const std::vector<FreeSetKey>& block_keys, int32_t salt) const;
 
  private:

@@ -30,9 +30,9 @@ double LeastLatency(const ReplicaModel& model, int32_t stage) {
 // The machine in parts that links up to some speed hold together, all of them as good as the best one.
 struct Parts {
   int32_t capacity = 0;
-  // Of the i-th nearest device of a part, by i.
+  // [i]: the least ms per byte from any device to the i-th nearest one of its part.
   std::vector<double> inside;
-  // Between devices of different parts, and between any.
+  // The least ms per byte between devices of different parts, and between any.
   double outside = 0;
   double least = 0;
 };
@@ -46,7 +46,7 @@ class QuotientSearch {
     OrderStages();
   }
 
-  // At most `most_ms`; 0: cut.
+  // Returns the bound, `most_ms` at most; 0: cut.
   double Run(double most_ms) {
     best_ = most_ms;
     part_of_.assign(Index(model_.num_stages()), -1);

@@ -10,7 +10,7 @@
 
 namespace planwright {
 
-// For stage s on device d at s * num_devices + d: the least weighted load, surcharge included, when its neighbours take
+// [s * num_devices + d]: the least weighted load of stage s on device d, surcharge included, when its neighbours take
 // the nearest devices, each a different one, the busiest link the nearest. `surcharge_ms` as for ReplicaDomains::Reset.
 // Source: Parmesan, equation (8), for every place. Complexity O(devices x links).
 std::vector<double> StarLoads(const ReplicaModel& model, std::span<const double> surcharge_ms);

@@ -16,7 +16,7 @@
 
 namespace planwright {
 
-// Of every tile the devices, as numbers of the model; those at the same position play the same part.
+// The devices of every tile, as numbers of the model; those at the same position play the same part.
 using MachineTiles = std::vector<std::vector<int32_t>>;
 
 // Ways to cut the machine into tiles of at most `most_devices` devices, each of which holds whole replicas, the least

@@ -60,6 +60,7 @@ ReplicaCoverAnswer ReplicaCoverSearch::Explore(std::size_t depth) {
   if (left_ < 0) return ReplicaCoverAnswer::kUnknown;
   ++nodes_;
   left_ -= model_.num_devices();
+  // Free sets alike up to symmetry have the same answer; what failed for a larger target fails for this one.
   const FreeSetKey key = Key();
   if (failed_.contains(key)) return ReplicaCoverAnswer::kNone;
   const ReplicaCoverAnswer answer = PruneByMatching() ? Branch(depth) : ReplicaCoverAnswer::kNone;
@@ -67,6 +68,8 @@ ReplicaCoverAnswer ReplicaCoverSearch::Explore(std::size_t depth) {
   return answer;
 }
 
+// Drops places that no way to give every stage its devices uses, and then those that have lost all partners, in turn.
+// False: nothing is left.
 bool ReplicaCoverSearch::PruneByMatching() {
   for (int32_t round = 0; round < kRoundsOfMatching; ++round) {
     const std::size_t before = domains_.Mark();
@@ -77,6 +80,7 @@ bool ReplicaCoverSearch::PruneByMatching() {
   return true;
 }
 
+// Every cover gives the device to a stage or leaves it idle: where all of that is refuted, there is none.
 ReplicaCoverAnswer ReplicaCoverSearch::Branch(std::size_t depth) {
   std::vector<int32_t> stages;
   const int32_t device = HardestDevice(stages);
@@ -163,6 +167,7 @@ int64_t ReplicaCoverSearch::Supports(int32_t stage, int32_t device, int64_t most
     int64_t count = 0;
     for (const NearDevice& near : model_.NearOf(device)) {
       --left_;
+      // Nearest first: those beyond the room are no supports, and more than `most` need not be told apart.
       if (count >= std::min(most, fewest) ||
           model_.LeastTimeOf(link, near.ms_per_byte) > domains_.Room(stage, device)) {
         break;

@@ -28,7 +28,7 @@ struct ReplicaCoverQuestion {
   // Numbers of the model. At least num_stages for each replica; the rest stays idle.
   std::span<const int32_t> devices;
   int32_t replicas = 0;
-  // Of every weighted load, with its surcharge.
+  // The most that any weighted load may be, with its surcharge.
   double target_ms = 0;
   // As ReplicaDomains::Reset.
   std::span<const double> surcharge_ms = {};
@@ -50,7 +50,7 @@ class ReplicaCoverSearch {
 
   // After kFound: for each replica the device of each stage.
   const std::vector<std::vector<int32_t>>& replicas() const { return replicas_; }
-  // Of all questions.
+  // What all questions took together.
   int64_t nodes() const { return nodes_; }
   int64_t work() const { return work_; }
 
@@ -80,7 +80,7 @@ class ReplicaCoverSearch {
   std::unordered_set<FreeSetKey, FreeSetKeyHash> failed_;
   double failed_target_ms_ = 0;
   int64_t left_ = 0;
-  // Of domains and matching, already charged.
+  // The part of the work of domains and matching that is already charged.
   int64_t charged_ = 0;
   int64_t work_ = 0;
   int64_t nodes_ = 0;

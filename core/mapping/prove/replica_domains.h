@@ -41,7 +41,7 @@ class ReplicaDomains {
   bool LeaveIdle(int32_t device, Poller& poller);
   // No replica of a stage outside of `stages` goes to the device. Propagate afterwards.
   void Keep(int32_t device, uint64_t stages);
-  // To the fixpoint. False: the rest is impossible, which holds for interrupted calls no less: they say true.
+  // Prunes to the fixpoint. False: the rest is impossible, which holds for interrupted calls no less: they say true.
   bool Propagate(Poller& poller);
 
   // UndoTo(mark) restores what was at hand at Mark().
@@ -49,13 +49,13 @@ class ReplicaDomains {
   void UndoTo(std::size_t mark);
 
   bool Has(int32_t stage, int32_t device) const { return (StagesOf(device) >> static_cast<unsigned>(stage) & 1U) != 0; }
-  // As bits. None for devices that are taken or idle.
+  // The stages that the device may take, as bits. None for devices that are taken or idle.
   uint64_t StagesOf(int32_t device) const { return stages_of_[Index(device)]; }
   bool IsFree(int32_t device) const { return is_free_[Index(device)] != 0; }
   int32_t replicas_left() const { return replicas_left_; }
   // Free devices that no replica needs.
   int32_t num_spare() const { return num_free_ - replicas_left_ * model_.num_stages(); }
-  // Of a place that remains: least time of one of its links, and of all of them together.
+  // Bounds for a place that remains: the least time of one of its links, and of all of them together.
   double Least(int32_t link, int32_t device) const { return least_[At(link, device)]; }
   double Total(int32_t stage, int32_t device) const { return total_[At(stage, device)]; }
   double Room(int32_t stage, int32_t device) const { return room_[At(stage, device)]; }

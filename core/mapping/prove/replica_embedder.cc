@@ -88,7 +88,7 @@ int32_t ReplicaEmbedder::ChooseStage(std::vector<Candidate>& candidates) {
   return apart;
 }
 
-// Of the placed neighbours, the one whose room for the link reaches least far; nullptr: no neighbour is placed.
+// Returns the link to the placed neighbour whose room for it reaches least far; nullptr: no neighbour is placed.
 const StageLink* ReplicaEmbedder::AnchorOf(int32_t stage) const {
   const StageLink* best = nullptr;
   double least = std::numeric_limits<double>::infinity();

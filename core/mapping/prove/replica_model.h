@@ -42,7 +42,7 @@ struct StageLink {
 // A device near another one.
 struct NearDevice {
   int32_t device = 0;
-  // Of the faster direction.
+  // In the faster direction.
   double ms_per_byte = 0;
 };
 
@@ -57,7 +57,7 @@ class ReplicaModel {
   // empty, which no search should start from.
   ReplicaModel(const MappingInstance& instance, const LinkTimes& links, const SolveLimits& limits = {});
 
-  // The same devices without any links between stages.
+  // The model of the same devices without any links between stages.
   ReplicaModel WithoutTraffic() const;
 
   const MappingInstance& instance() const { return instance_; }

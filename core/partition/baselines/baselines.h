@@ -20,7 +20,7 @@ namespace planwright {
 absl::StatusOr<SearchOutcome> SolveByBaseline(const SearchRequest& request, const SolveLimits& limits, TaskArena& arena,
                                               const SearchCallbacks& callbacks);
 
-// The same without bounds, telling nobody. Of `callbacks` only objective and objection are used.
+// As SolveByBaseline, without bounds and telling nobody. Of `callbacks` only objective and objection are used.
 absl::StatusOr<SearchOutcome> MakeBaseline(const SearchRequest& request, const SolveLimits& limits, TaskArena& arena,
                                            const SearchCallbacks& callbacks);
 

@@ -56,7 +56,7 @@ std::vector<std::optional<DeviceId>> DevicesOfOperators(const OperatorGraph& gra
   return devices;
 }
 
-// The same, with any device where the workload drops the operator.
+// Returns a device for each operator: any one where the workload drops it.
 std::vector<DeviceId> DevicesOfAll(const OperatorGraph& graph, const BlockInstance& instance,
                                    const std::vector<DeviceId>& device_of) {
   std::vector<DeviceId> devices;

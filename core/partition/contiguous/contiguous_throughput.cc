@@ -261,7 +261,7 @@ class Solver {
     for (int round = 0; round < kMaxFanOutRounds && record_.has_placement(); ++round) {
       const Picoseconds objective = record_.objective();
       if (objective <= record_.lower_bound()) return false;
-      // Of interest are plans that are better, and within the target.
+      // Only plans are of interest that are better and within the target.
       const Picoseconds limit = std::min(objective - Picoseconds(1), request_.target.value_or(objective));
       const std::optional<BlockInstance> raised = WithFanOutCosts(instance, limit.count(), limits_);
       if (!raised.has_value()) break;
@@ -479,7 +479,7 @@ class Solver {
     return ToSplit(instance, request_.graph.operators.size(), ToPlacement(coarse, *split));
   }
 
-  // True: as Search.
+  // Returns true where Search does.
   bool SearchIdeals(const BlockInstance& instance, const LoadWindows& windows, bool prove_without_memory) {
     callbacks_.on_phase(name_);
     const SolveLimits limits = LimitsLeft();
@@ -520,7 +520,7 @@ class Solver {
     record_.ReportWork();
   }
 
-  // True: as Search.
+  // Returns true where Search does.
   bool Settle(IdealDpEnd end) {
     if (end == IdealDpEnd::kMemoryMatters) return true;
     record_.set_stop_reason(StopReasonOf(end));

@@ -48,7 +48,7 @@ class StageCounter {
     int64_t stages = 1;
     int32_t first = chain.front();
     for (const int32_t consumer : chain) {
-      // Those so far need as many.
+      // The consumers so far need as many stages.
       if (poller.ShouldStop(instance_.num_blocks())) break;
       const int64_t time = SumIf([&](int32_t block) { return IsWithin(first, block, consumer); });
       if (time <= max_load_) continue;

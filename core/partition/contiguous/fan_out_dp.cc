@@ -37,7 +37,7 @@ struct OpenFanOut {
 struct Label {
   // Ascending by fan-out; stages are numbered as they come up here.
   std::vector<OpenFanOut> open;
-  // Of these stages.
+  // [i]: the load of the stage that `open` numbers i.
   std::vector<int64_t> loads;
   // The last stage: where it starts, its pool, and the label that it continues (-1: none).
   uint32_t from = 0;

@@ -44,7 +44,7 @@ struct FanOutDpOutcome {
 bool CanCountReaders(const BlockInstance& instance);
 
 // Searches between `lower_bound` (proven, at least the work bound) and `objective`, the least one known. limits.work
-// counts from 0 here. The same outcome every time unless the clock or a stop request ends it.
+// counts from 0 here. The outcome is the same every time unless the clock or a stop request ends it.
 // REQUIRES: CanCountReaders.
 FanOutDpOutcome SolveByFanOutDp(const BlockInstance& instance, const LoadWindows& windows, int64_t lower_bound,
                                 int64_t objective, const IdealDpOptions& options, const SolveLimits& limits,

@@ -83,6 +83,7 @@ std::vector<State> MakeStates(const Grouping& grouping, GroupOrder order) {
     state.used = it->first;
     state.devices = std::accumulate(state.used.begin(), state.used.end(), int64_t{0});
     for (int32_t group = 0; group < grouping.groups; ++group) {
+      // Groups are alike, so the next one is opened only after the one before it.
       const bool may_open = group == 0 || state.used[Index(group) - 1] > 0;
       if (!may_open || !state.IsOpen(group, grouping)) continue;
       states[Extended(state, group, grouping, order)].entrances.push_back({position, group});
@@ -164,7 +165,7 @@ class Search {
   }
 
  private:
-  // By devices used. On one pool that many devices hold at most so much; transfers count at their least.
+  // Windows by devices used. On one pool that many devices hold at most so much; transfers count at their least.
   std::vector<LoadWindow> WindowsAt(int64_t target) const {
     const int64_t devices = int64_t{grouping_.groups} * grouping_.size;
     std::vector<LoadWindow> windows(static_cast<std::size_t>(devices) + 1);
@@ -229,6 +230,8 @@ class Search {
     const auto end = std::upper_bound(weights.begin(), weights.end(), window.max_weight) - weights.begin();
     for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(std::max(begin, end)); ++i) {
       const int64_t border = table_.borders[i];
+      // Both sides of the boundary pay for its nets: an ideal is left out where either cannot do its part within the
+      // target on the devices that it has.
       if (weights[i] + border > window.max_before) continue;
       if (windows_.total_weight() - weights[i] + border > window.max_after) continue;
       const std::size_t first = reached_[state].entries.size();
@@ -244,6 +247,7 @@ class Search {
   void Enter(std::size_t state, const State::Entrance& entrance, uint32_t ideal, std::size_t first) {
     const Reached& before = reached_[entrance.from];
     StageQuery<W> query(costs_, table_, ideal, /*pool=*/0);
+    // A stage takes at least the weight between its ends: from lighter starts it takes longer than the target.
     const int64_t min_weight = table_.weights[ideal] - target_;
     const auto begin = std::partition_point(before.entries.begin(), before.entries.end(), [&](const Entry& entry) {
       return table_.weights[entry.ideal] < min_weight;
@@ -254,6 +258,7 @@ class Search {
       const ChainCode<W>& start = table_.codes[entry->ideal];
       if (!IsSubset(start, query.code(), layout_.top_bits())) continue;
       const int64_t offset = table_.borders[entry->ideal] - table_.times[0][entry->ideal];
+      // Surcharges for other groups only add to it.
       const int64_t near_load = query.base() + offset - query.Correction(start);
       if (near_load > target_) continue;
       AddStage(state, entrance, static_cast<std::size_t>(entry - before.entries.begin()), ideal, near_load, first);
@@ -279,6 +284,7 @@ class Search {
       const Label label = before.labels[from.labels + i];
       if (label.group() == entrance.group || Surcharge(nets_before[i]) == 0) continue;
       if (!IsTouched(nets_before[i], from.ideal, ideal)) continue;
+      // The source paid for readers of its own group alone; another entry of it has paid for others, if it can.
       if (!label.is_paid_far()) return;
       load += Surcharge(nets_before[i]);
     }
@@ -344,7 +350,8 @@ class Search {
     return true;
   }
 
-  // `first`: entries of `state` from there on have the same ideal.
+  // `first`: entries of `state` from there on have the same ideal. What can follow an entry depends on its labels only,
+  // so one is left out where another covers it.
   void Add(std::size_t state, Entry entry, std::size_t first) {
     Reached& reached = reached_[state];
     const auto nets = table_.CutNets(entry.ideal);

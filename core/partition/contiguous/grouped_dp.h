@@ -66,7 +66,7 @@ struct GroupedDpOutcome {
 bool CanGroup(const BlockInstance& instance, const Grouping& grouping, GroupOrder order);
 
 // Searches between `lower_bound` (proven) and `objective`, the least one known. options.relative_gap is ignored;
-// limits.work counts from 0 here. The same outcome every time unless the clock or a stop request ends it.
+// limits.work counts from 0 here. The outcome is the same every time unless the clock or a stop request ends it.
 // REQUIRES: CanGroup.
 GroupedDpOutcome SolveByGroupedDp(const BlockInstance& instance, const Grouping& grouping, GroupOrder order,
                                   int64_t lower_bound, int64_t objective, const IdealDpOptions& options,

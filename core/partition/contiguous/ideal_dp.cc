@@ -55,7 +55,7 @@ struct KnownPass {
   bool Covers(std::size_t state, std::size_t ideal) const {
     return state < end_state && covered[state].Contains(ideal);
   }
-  // Not known to be out of reach of a pass with a larger target.
+  // Whether it is not known to be out of reach of a pass with a larger target.
   bool MayCover(std::size_t state, std::size_t ideal) const {
     return state >= end_state || covered[state].Contains(ideal);
   }
@@ -129,7 +129,7 @@ class Search {
 
   static bool IsTooLarge(PassEnd end) { return end == PassEnd::kTooManyIdeals || end == PassEnd::kTooMuchMemory; }
 
-  // In [lower_bound, upper_ - 1].
+  // Returns a target in [lower_bound, upper_ - 1].
   int64_t NextTarget() const {
     const int64_t highest = upper_ - 1;
     if (outcome_.passes == 0 && options_.first_target.has_value()) {
@@ -170,7 +170,7 @@ class Search {
     stride_ = SaturatingAdd(SaturatingMultiply(stride_, 2), before - upper_);
   }
 
-  // From growing steps above the bound to targets between bound and incumbent.
+  // Goes over from growing steps above the bound to targets between bound and incumbent.
   void StartHalving() {
     if (!is_halving_) first_gap_ = upper_ - outcome_.lower_bound;
     is_halving_ = true;

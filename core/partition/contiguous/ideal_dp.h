@@ -76,7 +76,7 @@ struct IdealDpListener {
 };
 
 // Searches between `lower_bound` (proven) and the max load of `incumbent`. limits.work counts from 0 here.
-// The same outcome for any arena unless the clock or a stop request ends it.
+// The outcome is the same for any arena unless the clock or a stop request ends it.
 IdealDpOutcome SolveByIdealDp(const BlockInstance& instance, const LoadWindows& windows, int64_t lower_bound,
                               std::optional<BlockSplit> incumbent, const IdealDpOptions& options,
                               const SolveLimits& limits, TaskArena& arena, const IdealDpListener& listener);

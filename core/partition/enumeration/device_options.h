@@ -33,8 +33,8 @@ struct DeviceOption {
 // Immutable. Devices are named by their position in options().
 class DeviceOptions {
  public:
-  // Those that the problem selects. Complexity O(devices x kinds), times the devices where links differ, and O(pins and
-  // bans).
+  // Takes the devices that the problem selects. Complexity O(devices x kinds), times the devices where links differ,
+  // and O(pins and bans).
   explicit DeviceOptions(const SearchRequest& request);
 
   const std::vector<DeviceOption>& options() const { return options_; }

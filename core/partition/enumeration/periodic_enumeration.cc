@@ -21,7 +21,7 @@
 namespace planwright {
 namespace {
 
-// Of the search for the pattern of one allocation, at most.
+// Nodes that the search for the pattern of one allocation takes at most.
 constexpr int64_t kNodesOfPattern = 100'000;
 
 class Enumeration {
@@ -136,7 +136,7 @@ class Enumeration {
     stages_.pop_back();
   }
 
-  // In the order of the pipeline.
+  // Returns the stages in the order of the pipeline.
   Pipeline MakePipeline() const {
     Pipeline pipeline;
     OperatorGroups layers(1);
@@ -292,7 +292,7 @@ class Enumeration {
   std::vector<int32_t> stages_on_;
   // The last stage of the pipeline comes first.
   std::vector<PlacedStage> stages_;
-  // Of the stage that is growing.
+  // Blocks of the stage that is growing.
   std::vector<std::size_t> grown_;
 };
 

@@ -91,7 +91,7 @@ class Enumeration {
     std::vector<DeviceId> devices;
     std::vector<DeviceId> ring;
     Picoseconds allreduce{0};
-    // Of its first replica in the list of works.
+    // Where its first replica stands in the list of works.
     std::size_t first_work = 0;
     // Its slots may be more, once all transfers are known.
     StageTurns least_turns;

@@ -62,8 +62,8 @@ class TeamCount {
  private:
   using Idle = std::vector<std::size_t>;
 
-  // By the number of stages, `most` at most, that `idle` devices of each kind serve, `room` of them. Greater numbers of
-  // stages than there can be are left out.
+  // Counts by the number of stages, `most` at most, that `idle` devices of each kind serve, `room` of them. Greater
+  // numbers of stages than there can be are left out.
   Ways WaysFrom(const Idle& idle, std::size_t room, std::size_t most) {
     most = std::min(most, room / min_size_);
     if (most == 0) return {1};
@@ -132,7 +132,7 @@ class ChainCount {
  private:
   using Left = std::vector<bool>;
 
-  // With `most` stages at most.
+  // Counts the ways with `most` stages at most.
   Ways WaysFrom(const Left& left, std::size_t most) {
     InterruptionPoint(256 + 16 * left.size() + 2 * most);
     Ways ways(most + 1);
@@ -229,7 +229,7 @@ Table OnAccelerator(std::size_t forward, std::size_t backward, std::size_t most_
   return table;
 }
 
-// Each operator on one of `choices`.
+// Counts the ways to put each operator on one of `choices`.
 Table OnCpus(std::size_t forward, std::size_t backward, std::size_t choices) {
   Table table(forward + 1, Ways(backward + 1));
   for (std::size_t f = 0; f <= forward; ++f) {
@@ -238,7 +238,7 @@ Table OnCpus(std::size_t forward, std::size_t backward, std::size_t choices) {
   return table;
 }
 
-// Operators of both.
+// Counts the ways for the operators of both tables together.
 Table Combined(const Table& a, const Table& b) {
   Table combined(a.size(), Ways(a.front().size()));
   for (std::size_t f = 0; f < a.size(); ++f) {

@@ -38,7 +38,7 @@ class Enumeration {
   void Run() { Place(0); }
 
  private:
-  // Of operators and unions.
+  // Where an operator or a union is: nowhere yet, or on the CPUs.
   static constexpr int32_t kNowhere = -1;
   static constexpr int32_t kOnCpus = -2;
 
@@ -243,7 +243,7 @@ class Enumeration {
   struct Task {
     Picoseconds duration{0};
     Picoseconds start{0};
-    // Of what must follow it, without what is placed.
+    // The longest chain of least times that must follow it, without what is placed.
     Picoseconds tail{0};
     int64_t boundary_bytes = 0;
     int32_t waits_for = 0;

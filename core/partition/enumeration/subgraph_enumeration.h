@@ -29,7 +29,7 @@ namespace planwright {
 // Shows `judge` every placement that may be better, until it has had enough.
 void EnumerateSubgraphs(const SearchRequest& request, const DeviceOptions& devices, PlacementJudge& judge);
 
-// Of each pass, on one accelerator.
+// The most subgraphs that one accelerator may run in each pass.
 inline int32_t MostSubgraphs(const ResolvedProblem& problem) {
   if (problem.max_subgraphs_per_device.has_value()) return *problem.max_subgraphs_per_device;
   return problem.split == Split::kContiguous ? 1 : std::numeric_limits<int32_t>::max();

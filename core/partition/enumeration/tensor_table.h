@@ -12,7 +12,7 @@
 namespace planwright {
 
 struct GroupTensor {
-  // Groups.
+  // The producer and the readers are groups.
   int32_t producer = 0;
   // Ascending, without the producer; at least one.
   std::vector<int32_t> readers;

@@ -274,7 +274,7 @@ class Bounds {
   }
 
  private:
-  // On accelerators, and anywhere.
+  // Finds the least times on accelerators, and anywhere.
   void FindLeastTimes() {
     accelerator_time_.assign(instance_.operators.size(), kNever);
     for (int32_t accelerator = 0; accelerator < instance_.num_accelerators(); ++accelerator) {

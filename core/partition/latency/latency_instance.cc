@@ -127,7 +127,7 @@ class Builder {
     return restricted;
   }
 
-  // And the accelerators that are in them.
+  // Adds the pools of accelerators, and the accelerators that are in them.
   void AddPools() {
     instance_.pools = PoolsOf(input_.cluster);
     std::erase_if(instance_.pools, [&](const DevicePool& pool) {

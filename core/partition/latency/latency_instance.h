@@ -63,7 +63,7 @@ struct LatencyInstance {
   std::vector<std::vector<int32_t>> bundles;
   std::vector<int32_t> bundle_of;
 
-  // Those of accelerators; units are vertices.
+  // The pools of accelerators; units are vertices.
   std::vector<DevicePool> pools;
   // In cluster order.
   std::vector<LatencyAccelerator> accelerators;
@@ -77,8 +77,8 @@ struct LatencyInstance {
   std::vector<int64_t> cpu_time;
   std::vector<LatencyCpuLimit> cpu_limits;
 
-  // Of one subgraph, with the buffers of the tensors that it holds partly. An accelerator needs the sum over its
-  // subgraphs.
+  // The memory of one subgraph, with the buffers of the tensors that it holds partly. An accelerator needs the sum over
+  // its subgraphs.
   UnitMemory memory;
   // DECLARED: only UnitMemory::linear counts.
   bool memory_is_declared = true;

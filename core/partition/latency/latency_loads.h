@@ -41,7 +41,7 @@ class LatencyLoads {
   // Likewise for all CPUs together. Of COMPONENTS the buffers of all tensors and the largest workspace of all vertices
   // are counted, which may be too much, never too little.
   int64_t MissingCpuBytes() const { return missing_cpu_bytes_; }
-  // Of all devices together.
+  // Missing bytes of all devices together.
   int64_t MissingBytes() const;
 
  private:

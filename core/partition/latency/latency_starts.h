@@ -21,7 +21,7 @@ namespace planwright {
 // Groups of each block, blocks in a depth-first topological order. O((vertices + edges) log).
 std::vector<LatencyBlock> LatencyBlocks(const LatencyInstance& instance);
 
-// The same blocks in a random one of these orders.
+// Returns the same blocks in a random one of these orders.
 std::vector<LatencyBlock> Reordered(const LatencyInstance& instance, const std::vector<LatencyBlock>& blocks,
                                     RandomStream& random);
 

@@ -93,7 +93,7 @@ class Search {
     starts_.push_back(std::move(start));
   }
 
-  // Along the order of `blocks` and random ones: what is found depends much on the order.
+  // Goes along the order of `blocks` and random ones: what is found depends much on the order.
   void AddBeamStarts(std::vector<LatencyBlock> blocks, Poller& poller) {
     RandomStream random(1);
     for (int64_t order = 0; order < kBeamOrders; ++order) {

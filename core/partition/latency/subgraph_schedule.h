@@ -126,7 +126,7 @@ class SubgraphSchedule {
   std::vector<int32_t> used_slots_;
   std::vector<int32_t> used_position_;
 
-  // Of the last call of Latency(). By slot: when it may start, the units that it waits for, the next one of its
+  // What the last call of Latency() left. By slot: when it may start, the units that it waits for, the next one of its
   // accelerator (kCpu: none); likewise by vertex on the CPUs.
   std::vector<int64_t> ready_;
   std::vector<int32_t> waits_;

@@ -31,7 +31,7 @@ namespace {
 
 // Preprocessing larger programs takes long between two looks at the clock.
 constexpr int kMostPreprocessedRows = 12'000;
-// Of the program, while it is handed over.
+// Units of polling for each entry of the program while it is handed over.
 constexpr int64_t kUnitsPerEntry = 16;
 // Cuts of a kind are generated in every node of this depth, or where they help.
 constexpr int kWhereTheyHelp = -1;

@@ -36,7 +36,7 @@ constexpr char kName[] = "mip";
 // Work of the heuristics that go before, for each group and each operator: some tenths of a second for some hundred.
 constexpr int64_t kMovesPerGroup = 20'000;
 constexpr int64_t kLatencyWorkPerOperator = 100'000;
-// Of the certificates (certificates.h): some tenths of a second.
+// Work of the certificates (certificates.h): some tenths of a second.
 constexpr int64_t kProofWork = 30'000;
 // Entries that the solver takes at most: some hundred megabytes, and steps short enough to be stopped in time.
 constexpr int64_t kMostSolvedEntries = 2'000'000;
@@ -148,7 +148,7 @@ class ThroughputModel {
   ThroughputProgram model_;
 };
 
-// The same for latency.
+// Latency: what the program is made of, and the way back to a placement.
 class LatencyModel {
  public:
   explicit LatencyModel(const PlanningInput& input)

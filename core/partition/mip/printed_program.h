@@ -31,7 +31,7 @@ namespace planwright {
 
 struct PrintedProgram {
   IntegerProgram program;
-  // Those of the columns: accelerators, then CPUs.
+  // The devices of the columns: accelerators, then CPUs.
   std::vector<DeviceId> devices;
   // By operator, then position in `devices`: the column of the decision; empty for operators that take no part.
   std::vector<std::vector<int32_t>> place;

@@ -159,7 +159,7 @@ class Builder {
     }
   }
 
-  // One order of all devices; those of a pool in theirs.
+  // Adds one order of all devices; those of a pool are in theirs.
   void AddOrder() {
     const std::size_t count = num_devices();
     result_.before.assign(count, std::vector<int32_t>(count, -1));

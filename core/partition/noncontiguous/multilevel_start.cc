@@ -161,7 +161,7 @@ class Matching {
   RandomStream& random_;
   std::vector<int32_t> cluster_of_;
   std::vector<Cluster> clusters_;
-  // Of the cluster that looks for a partner: what attracts it to each other one, and to whom that is not 0.
+  // By cluster: what attracts it to the one that looks for a partner; and those for which that is not 0.
   std::vector<double> attraction_;
   std::vector<int32_t> neighbours_;
 };

@@ -160,7 +160,7 @@ class Annealer {
     SetTerms();
   }
 
-  // Of the energy, as the forward phase gets more.
+  // Returns how the energy changes, but for a factor, as the forward phase gets more of the target.
   double Slope() const {
     const auto slope = [&](Picoseconds load, double target) {
       const double excess = static_cast<double>(load.count()) - target;
@@ -261,7 +261,7 @@ class Annealer {
     Conclude();
   }
 
-  // Up to `size` groups on the device of `seed`, breadth first along nets.
+  // Gathers up to `size` groups on the device of `seed`, breadth first along nets.
   void GrowCluster(int32_t seed, std::size_t size) {
     ++round_;
     cluster_.assign(1, seed);
@@ -279,7 +279,7 @@ class Annealer {
     }
   }
 
-  // Two teams of one pool.
+  // Joins two teams of one pool, or moves a device from one to the other.
   void ChangeTeams() {
     const int32_t from = Below(tables_.num_devices());
     const int32_t to = Below(tables_.num_devices());

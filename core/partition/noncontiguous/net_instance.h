@@ -36,10 +36,10 @@ struct NetCharge {
   // Picoseconds of tensors on their way. Those made in the backward pass count here too unless GPIPE tells the passes
   // apart.
   int64_t forward = 0;
-  // Of gradients on their way back, from the receivers to the sender, in the backward pass. Without direction and
+  // Picoseconds of gradients from the receivers back to the sender, in the backward pass. Without direction and
   // without GPIPE they count as `forward`.
   int64_t gradient = 0;
-  // GPIPE: of tensors made in the backward pass. Without direction they count as `gradient`.
+  // GPIPE: picoseconds of tensors made in the backward pass. Without direction they count as `gradient`.
   int64_t late = 0;
   // Bytes of buffers on every device that holds the net partly, whether it pays or not.
   int64_t buffer_bytes = 0;
@@ -78,7 +78,7 @@ struct NetInstance {
 // O((operators + tensor ends) log + groups x devices).
 NetInstance BuildNetInstance(const PlanningInput& input);
 
-// The same with the blocks of `blocks`, built from the same values, as groups, and without pins and bans. REQUIRES: the
+// Likewise with the blocks of `blocks`, built from the same values, as groups, and without pins and bans. REQUIRES: the
 // interconnect is host_staged or uniform.
 NetInstance NetInstanceOf(const ResolvedInput& input, BlockInstance blocks);
 

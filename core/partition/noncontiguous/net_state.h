@@ -67,11 +67,11 @@ class NetState {
     return is_plain_ ? PhaseLoads{.main = LoadOf(work.work.forward, overlap_)} : TeamLoads(device, work);
   }
   PhaseLoads loads(int32_t device) const { return LoadsWith(device, work(device)); }
-  // The same over all phases, in picoseconds.
+  // The sum over all phases, in picoseconds.
   int64_t load(int32_t device) const { return loads(device).total().count(); }
-  // Of any device, phase by phase; their sum is the objective.
+  // The greatest load of any device, phase by phase; their sum is the objective.
   PhaseLoads GreatestLoads() const;
-  // In picoseconds.
+  // The sum of the greatest loads, in picoseconds.
   int64_t Objective() const { return GreatestLoads().total().count(); }
 
   // What Move(group, to) would change. REQUIRES: `to` is another device. O(degree of the group).

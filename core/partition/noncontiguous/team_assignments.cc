@@ -28,7 +28,7 @@ std::map<DeviceId, std::vector<DeviceId>> TeamsOf(const NetInstance& instance, c
   return teams;
 }
 
-// Of the graph, up to the last one that has a group.
+// Counts the operators of the graph up to the last one that has a group.
 std::size_t NumOperators(const NetInstance& instance) {
   std::size_t number = 0;
   for (const auto& operators : instance.blocks.operators) number = std::max(number, operators.back().index() + 1);

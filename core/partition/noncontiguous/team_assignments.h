@@ -21,8 +21,8 @@ std::vector<int32_t> RandomTeams(const NetTables& tables, RandomStream& random);
 // the net form does not know. REQUIRES: `placement` is feasible. O(operators + devices).
 NetAssignment AssignmentOf(const NetInstance& instance, const Placement& placement);
 
-// The same the other way: `stages` cuts along the devices that lead, and each stage is on all of its team: its leader
-// and the first devices of the pool that are free.
+// The other way round: `stages` cuts along the devices that lead, and each stage is on all of its team: its leader and
+// the first devices of the pool that are free.
 Placement PlacementOfTeams(const NetInstance& instance, const VirtualDevices& stages, const NetAssignment& assignment);
 
 }  // namespace planwright

@@ -21,9 +21,9 @@
 namespace planwright {
 
 struct ClusteringOptions {
-  // K.
+  // K of the paper.
   int32_t max_clusters = 256;
-  // Of equation 4.
+  // The factor of equation 4.
   double alpha = 0.001;
 };
 

@@ -181,7 +181,7 @@ class Search {
                         " micro-batches in flight: problem.schedule ONE_F_ONE_B has fewer");
   }
 
-  // Said once.
+  // Says once what is stored.
   Infeasibility WithStored(Infeasibility infeasibility) const {
     Shortage& first = infeasibility.shortages.front();
     if (first.resource == "memory") first.description += StoredText();
@@ -309,7 +309,7 @@ class Search {
     }
   }
 
-  // By what their mappings reach, the best first.
+  // Keeps candidates by what their mappings reach, the best first.
   void Keep(std::vector<Candidate> candidates) {
     for (Candidate& candidate : candidates) {
       if (candidate.mapping.has_value()) finalists_.push_back(std::move(candidate));
@@ -360,7 +360,7 @@ class Search {
     }
   }
 
-  // Those with other stages than all finalists and all candidates before them.
+  // Returns the candidates whose stages differ from those of all finalists and of all candidates before them.
   std::vector<Candidate> WithoutRepetitions(std::vector<Candidate> candidates) const {
     std::vector<Candidate> distinct;
     for (Candidate& candidate : candidates) {
@@ -405,7 +405,7 @@ class Search {
   std::vector<Candidate> finalists_;
   // By its share of the clock.
   bool is_bound_interrupted_ = false;
-  // Of the best placement, if a mapping made it.
+  // The mapping that made the best placement, if one did.
   std::optional<MappingOutcome> winner_;
 };
 

@@ -36,8 +36,8 @@ int64_t MostDevices(const BlockInstance& instance, const std::vector<DeviceLimit
 // holds for those within the limits. Pools without devices are left out.
 BlockInstance WithinLimits(BlockInstance instance, const std::vector<DeviceLimit>& limits);
 
-// The same for a cluster whose pairs of devices are connected alike: of each class those with the most memory. Ids of
-// devices are new.
+// Likewise for a cluster whose pairs of devices are connected alike: it keeps those of each class with the most memory.
+// Ids of devices are new.
 Cluster WithinLimits(Cluster cluster, const std::vector<DeviceLimit>& limits);
 
 }  // namespace planwright

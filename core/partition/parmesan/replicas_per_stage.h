@@ -22,7 +22,7 @@ namespace planwright {
 absl::StatusOr<SearchOutcome> SolveWithReplicasPerStage(const SearchRequest& request, const SolveLimits& limits,
                                                         TaskArena& arena, const SearchCallbacks& callbacks);
 
-// Those of kParmesan and kParmesanPaper.
+// The rows of kParmesan and kParmesanPaper.
 AlgorithmRow ParmesanRow();
 AlgorithmRow ParmesanPaperRow();
 

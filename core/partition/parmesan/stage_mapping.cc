@@ -73,7 +73,7 @@ class InstanceBuilder {
     return static_cast<double>(request_.costs.network().TransferTime(tensor, 0).count());
   }
 
-  // One transfer for each tensor and stage that consumes it, and its gradient back.
+  // Adds one transfer for each tensor and stage that consumes it, and its gradient back.
   void AddTraffic(MappingInstance& instance) {
     boundary_bytes_.assign(partition_.stages.size(), 0);
     const bool gradients_follow = GradientsFollowTensors(request_.graph, problem().workload);
@@ -197,7 +197,7 @@ class InstanceBuilder {
     return receives;
   }
 
-  // With the most slots that the transfers of a stage may take, wherever it will be.
+  // Counts with the most slots that the transfers of a stage may take, wherever it will be.
   void CountInFlight(const MappingInstance& instance) {
     const std::vector<bool> receives = ReceivesBeside(instance);
     FillFromEnd fill(TransferTurns::Of(problem(), /*through_host=*/false));

@@ -63,7 +63,7 @@ class StagePartitioner {
 
   // Operators that are in one stage of any contiguous placement.
   const BlockInstance& blocks() const { return blocks_; }
-  // The same, storing what the last stage of a pipeline does of them: no stage stores less.
+  // As blocks(), storing what the last stage of a pipeline does of them: no stage stores less.
   BlockInstance LeastStored() const;
   int32_t num_clusters() const { return clusters_.num_blocks(); }
   // The most devices that pins and bans leave to every block.

@@ -39,11 +39,11 @@ ShapeBound BoundOf(const LeastWork& work, const PipelineRule& rule, int32_t stag
   const int64_t mean = CeilDivide(work.total, stages);
   // Rounded down: a byte takes far longer than rounding quotients up.
   const int64_t mean_parameters = work.total_parameters / stages;
-  // Of all stages together load and all-reduce are at least the mean; the stage of the largest block has its load.
+  // Load and all-reduce of all stages together are at least the mean; the stage of the largest block has its load.
   const StageTime mean_stage{mean, rule.AllReduceTime(mean_parameters, replicas)};
-  // Of a mean load and a mean all-reduce, both rounded up, the sum may exceed what a stage has of both by 1.
+  // The sum of a mean load and a mean all-reduce, both rounded up, may exceed what a stage has of both by 1.
   const bool adds_means = stages > 1 && mean > 0 && mean_stage.allreduce > 0 && !rule.micro_batches.has_value();
-  // That which is divided by the replicas gives way, or the all-reduce where it is not.
+  // What is divided by the replicas gives way, or the all-reduce where it is not.
   const int64_t excess = adds_means ? 1 : 0;
   const bool divides_both = !rule.ring.has_value() || rule.ring->charge == AllReduce::Charge::kPerRound;
   const StageTime least =

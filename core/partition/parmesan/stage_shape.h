@@ -26,7 +26,7 @@ struct StageShape {
   int32_t num_stages() const;
 };
 
-// Of one stage: its undivided load and its all-reduce.
+// The undivided load of one stage and its all-reduce, in picoseconds.
 struct StageTime {
   int64_t load = 0;
   int64_t allreduce = 0;
@@ -66,7 +66,7 @@ int64_t MemoryOfStages(const BlockInstance& instance, const StageShape& shape);
 struct ShapeBound {
   int32_t stages = 1;
   int32_t replicas = 1;
-  // Of the mean stage, all-reduce included.
+  // The mean stage, all-reduce included.
   StageTime mean;
   Picoseconds bound{0};
 
@@ -74,8 +74,8 @@ struct ShapeBound {
   Picoseconds WithLoad(const PipelineRule& rule, int64_t load) const;
 };
 
-// Of all numbers of stages and replicas that a placement may have, however its devices are divided: no placement takes
-// less than the least of them. `rule` as in ShapesOf. O(devices log devices).
+// Bounds for all numbers of stages and replicas that a placement may have, however its devices are divided: no
+// placement takes less than the least of them. `rule` as in ShapesOf. O(devices log devices).
 std::vector<ShapeBound> ShapeBounds(const BlockInstance& instance, const ResolvedProblem& problem,
                                     const std::vector<DeviceLimit>& limits, const PipelineRule& rule);
 

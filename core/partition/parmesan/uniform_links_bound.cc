@@ -29,7 +29,7 @@ ResolvedProblem RelaxedPipeline(ResolvedProblem problem) {
   return problem;
 }
 
-// At most `most` devices of each class.
+// Limits each class to `most` devices.
 std::vector<DeviceLimit> LimitsOfClasses(const Cluster& cluster, int64_t most) {
   std::vector<DeviceLimit> limits(cluster.device_classes.size());
   for (std::size_t i = 0; i < cluster.devices.size(); ++i) {

@@ -38,7 +38,7 @@ UniformLinksBound UniformLinksBoundOf(const absl::StatusOr<SearchOutcome>& outco
 // connected one: no placement on the real links is faster. REQUIRES: the interconnect is not host_staged.
 UniformLinksBound FastestLinksBound(const SearchRequest& request, const SolveLimits& limits, TaskArena& arena);
 
-// The same for problems with equal replicas or steps of micro-batches. The slowest of S stages takes no less,
+// Likewise for problems with equal replicas or steps of micro-batches. The slowest of S stages takes no less,
 // undivided, than that of S stages without replicas on the fastest links; fewer stages take no less than more. So the
 // program runs for the number of stages of the shape with the least bound, which raises the bounds of all shapes with
 // at most so many, until that shape cannot be raised, or reaches `enough`. `shapes` as of ShapeBounds with `rule`. At

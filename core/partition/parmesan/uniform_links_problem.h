@@ -26,7 +26,7 @@ enum class ConsumerCharge {
   kPerOperator
 };
 
-// Of all pairs of devices.
+// The speed that all pairs of devices are given: the median of theirs, or the fastest.
 enum class AssumedSpeed { kMedian, kFastest };
 
 struct UniformLinksProblem {

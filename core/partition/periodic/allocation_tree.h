@@ -49,7 +49,7 @@ class AllocationTree {
   const AnnealingWork& work() const { return work_; }
 
  private:
-  // Of a device that holds some of the layers.
+  // What a device needs that holds some of the layers.
   struct Load {
     LeastDeviceUse need;
     // Static bytes, buffers and what is stored on average.

@@ -18,7 +18,7 @@ namespace {
 // The best known way to run the layers from some layer on with some number of stages.
 struct Tail {
   bool is_possible = false;
-  // In front of the cut before the first of these layers.
+  // The delay in front of the cut before the first of these layers.
   Delay delay;
   // First layer of the next stage.
   int32_t next = 0;

@@ -26,11 +26,11 @@ class LeastDeviceUse {
     largest_group_bytes_ = std::max(largest_group_bytes_, group_bytes_);
   }
 
-  // One side of a cut.
+  // Adds the buffer on one side of a cut.
   void AddBuffer(int64_t bytes) { kept_bytes_ += bytes; }
 
   Picoseconds load() const { return load_; }
-  // At its peak.
+  // Bytes at its peak.
   int64_t bytes() const { return kept_bytes_ + workspace_bytes_ + largest_group_bytes_; }
 
  private:

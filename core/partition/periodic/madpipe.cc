@@ -22,7 +22,7 @@ struct State {
   int32_t normal_devices = 0;
   Picoseconds special_load{0};
   Delay delay;
-  // Of the special device: what is always there, and that with the largest addition that some moment brings.
+  // Memory of the special device: what is always there, and that with the largest addition that some moment brings.
   int64_t special_bytes = 0;
   int64_t special_peak_bytes = 0;
   // The stage in front, and the position of the state behind it in the frontier of stage.next.
@@ -191,7 +191,7 @@ class MadpipeProgram {
   int64_t states_ = 0;
   // By first layer.
   std::vector<std::vector<State>> frontiers_;
-  // Of KeepBest, kept for their memory.
+  // Buffers of KeepBest, kept for their memory.
   std::vector<StateKey> keys_;
   std::vector<State> best_;
 };

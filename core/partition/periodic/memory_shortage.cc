@@ -12,7 +12,7 @@ namespace planwright {
 
 namespace {
 
-// Of each layer, the least that a stage with it stores for a micro-batch: it may begin with any layer before.
+// By layer: the least that a stage with it stores for a micro-batch: it may begin with any layer before.
 std::vector<int64_t> LeastStoredBytes(const Chain& chain) {
   std::vector<int64_t> bytes;
   int64_t least_received = std::numeric_limits<int64_t>::max();

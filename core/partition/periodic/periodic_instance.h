@@ -41,7 +41,7 @@ absl::StatusOr<PeriodicInstance> BuildPeriodicInstance(const SearchRequest& requ
 // FAILED_PRECONDITION that says where contiguous stages do not fit in memory. REQUIRES: ContiguousOptimum finds none.
 absl::Status NoStagesFit(const OperatorGraph& graph, const PeriodicInstance& instance);
 
-// The same where no stages fit, however devices share them. REQUIRES: a proof.
+// FAILED_PRECONDITION that says where no stages fit in memory, however devices share them. REQUIRES: a proof.
 absl::Status NothingFits(const OperatorGraph& graph, const PeriodicInstance& instance);
 
 // `allocation` of the chain as operators on devices of the cluster.

@@ -21,9 +21,9 @@
 namespace planwright {
 namespace {
 
-// Of the pattern search, for each period that it tries: more of them rarely tell more.
+// Nodes of the pattern search for each period that it tries: more of them rarely tell more.
 constexpr int64_t kNodesPerPeriod = 3'000;
-// Of MadPipe's dynamic program: about a second. Only chains of some hundred layers need as many.
+// States of MadPipe's dynamic program: about a second. Only chains of some hundred layers need as many.
 constexpr int64_t kMadpipeStates = 4'000'000;
 
 constexpr char kContiguousName[] = "contiguous_periodic";
@@ -168,7 +168,7 @@ class PeriodicSearch {
     return absl::OkStatus();
   }
 
-  // With the best pattern, if there is any that fits.
+  // Offers the allocation with its best pattern, if there is any that fits.
   void OfferContiguous(const ChainAllocation& allocation, std::string_view made_by) {
     const std::optional<Picoseconds> period = SmallestPeriod(instance_.chain, allocation, instance_.devices);
     if (!period.has_value()) return;

@@ -16,7 +16,7 @@ struct SpecialStage {
   bool is_special = false;
 };
 
-// With devices numbered in the order of their first stage. `stages`: in the order of the chain.
+// Numbers devices in the order of their first stage. `stages`: in the order of the chain.
 ChainAllocation NumberDevices(const std::vector<SpecialStage>& stages);
 
 }  // namespace planwright

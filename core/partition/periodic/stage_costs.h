@@ -23,7 +23,7 @@ class ChainStageCosts {
   Picoseconds Load(int32_t first, int32_t last) const { return sums_.compute(first, last); }
 
   int64_t StaticBytes(int32_t first, int32_t last) const { return sums_.static_bytes(first, last); }
-  // In front of the stage, from the delay behind it.
+  // The delay in front of the stage, from the delay behind it.
   Delay InFront(int32_t first, int32_t last, Delay delay, Picoseconds period) const {
     return delay.Behind(sums_.forward(first, last), sums_.backward(first, last), period);
   }
@@ -34,7 +34,7 @@ class ChainStageCosts {
   int64_t ResidentBytes(int32_t first, int32_t last) const {
     return StaticBytes(first, last) + BufferBytes(first) + BufferBytes(last + 1);
   }
-  // Of a stage alone on its device that stores `batches` micro-batches.
+  // The memory of a stage alone on its device that stores `batches` micro-batches.
   int64_t Bytes(int32_t first, int32_t last, int32_t batches) const {
     return StageBytes(ResidentBytes(first, last) + WorkspaceBytes(first, last), StoredBytes(first, last), batches);
   }
@@ -55,7 +55,7 @@ class ChainStageCosts {
 
  private:
   const ChainCut& CutBefore(int32_t layer) const { return chain_.cuts[Index(layer) - 1]; }
-  // At the device on one side of the cut before `layer`; none at the ends of the chain.
+  // The buffer at the device on one side of the cut before `layer`; 0 at the ends of the chain.
   int64_t BufferBytes(int32_t layer) const {
     return layer == 0 || layer == num_layers() ? 0 : CutBefore(layer).buffer_bytes;
   }

@@ -30,14 +30,14 @@ bool HasSameSettings(const Modes& a, const Modes& b);
 // In the limit of many micro-batches, where loads are all that counts: not GPIPE, which adds up both phases.
 std::vector<ScheduleKind> SchedulesOfOneLoad();
 std::vector<ScheduleKind> SchedulesOfLoads();
-// Those where pairs of devices have links of their own, and all.
+// The interconnects where pairs of devices have links of their own, and all interconnects.
 std::vector<std::string_view> NetworkInterconnects();
 std::vector<std::string_view> EveryInterconnect();
 
 // MAX_THROUGHPUT with any overlap, and MIN_DEVICES, which searches over numbers of devices.
 Modes ThroughputModes(std::vector<std::string_view> interconnects, std::vector<ScheduleKind> schedules,
                       std::vector<Replication> replications, std::vector<Split> splits, std::string_view description);
-// The same for contiguous stages in synchronous steps of a number of micro-batches.
+// MAX_THROUGHPUT and MIN_DEVICES for contiguous stages in synchronous steps of a number of micro-batches.
 Modes StepModes(std::vector<std::string_view> interconnects, std::vector<Replication> replications,
                 std::string_view description);
 Modes LatencyModes(std::string_view description);
@@ -51,7 +51,7 @@ struct HeededSettings {
   bool pins_and_bans = false;
   // problem.num_stages, problem.num_replicas and problem.allreduce.ring.
   bool stages_and_replicas = false;
-  // That a stage keeps activations by its place in the pipeline.
+  // Whether a stage keeps activations by its place in the pipeline.
   bool activations_by_place = false;
   // SearchRequest::device_limits; other searches are given sets of devices.
   bool device_limits = false;

@@ -61,7 +61,7 @@ class Assembler {
     return rule;
   }
 
-  // Over the link classes from `first` on; 0 without one.
+  // Returns the least time over the link classes from `first` on; 0 without one.
   int64_t LeastTransferTime(const Tensor& tensor, std::size_t first = 0) const {
     Picoseconds least(kMaxQuantity);
     for (std::size_t link_class = first; link_class < network_.num_link_classes(); ++link_class) {

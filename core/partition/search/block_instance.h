@@ -100,7 +100,7 @@ enum class MergeRule { kExact, kIgnoreMemory, kNever };
 // REQUIRES: graph, cluster and problem are valid and supported. O((operators + tensor ends) log + classes).
 BlockInstance BuildBlockInstance(const PlanningInput& input, MergeRule merge_rule);
 
-// The same for blocks that are given, whose order does not matter: `block_of` has a label 0, 1, ... or kDropped
+// Likewise for blocks that are given, whose order does not matter: `block_of` has a label 0, 1, ... or kDropped
 // (operator_unions.h) for every operator. `precedence` stays empty.
 BlockInstance AssembleUnordered(const PlanningInput& input, const std::vector<int32_t>& block_of);
 
@@ -115,7 +115,7 @@ bool MemoryCanBind(const BlockInstance& instance, const DevicePool& pool);
 // Whether devices of one class are in several pools.
 bool HasDividedClasses(const BlockInstance& instance);
 
-// The same with the pools of each class joined, whose devices then have the memory of the largest of them: every
+// Joins the pools of each class, whose devices then have the memory of the largest of them: every
 // placement that fits before fits after, at the same cost.
 BlockInstance WithJoinedClasses(BlockInstance instance);
 

@@ -25,7 +25,7 @@ std::vector<int64_t> Borders(const BlockInstance& instance, const std::vector<in
   return borders;
 }
 
-// Of each block on the pool where it is quickest, in the order.
+// Returns the time of each block, in the order, on the pool where it is quickest; 0 where no pool supports it.
 std::vector<double> Weights(const BlockInstance& instance, const std::vector<int32_t>& order) {
   constexpr double kNone = std::numeric_limits<double>::max();
   std::vector<double> weights(order.size(), kNone);

@@ -66,12 +66,12 @@ struct LoadRule {
   bool reduces(int64_t replicas) const { return replicas > 1 && ring.has_value(); }
 
   int64_t Load(const ReplicaWork& stage, int64_t replicas) const;
-  // The same in the phases of the schedule, whatever the cap.
+  // As Load, by the phases of the schedule, whatever the cap.
   PhaseLoads LoadsByPhase(const ReplicaWork& stage, int64_t replicas) const;
-  // The same where only the sum of compute and transfers is known. REQUIRES: is_additive().
+  // As Load, where only the sum of compute and transfers is known. REQUIRES: is_additive().
   int64_t AdditiveLoad(int64_t undivided, int64_t parameter_bytes, int64_t replicas) const;
   int64_t AllReduceLoad(int64_t parameter_bytes, int64_t replicas) const;
-  // The same as a part of the undivided load.
+  // What the all-reduce adds to the undivided load, of which each replica has its share.
   int64_t UndividedAllReduce(int64_t parameter_bytes, int64_t replicas) const;
 
   // What a stage with load <= max_load can make one device compute, ...

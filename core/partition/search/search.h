@@ -74,7 +74,7 @@ struct SearchCallbacks {
   // that do not know every rule.
   std::function<std::string(const Placement&)> objection = [](const Placement&) { return std::string(); };
 
-  // The same for a search whose progress nobody is to hear of.
+  // Returns these callbacks for a search whose progress nobody is to hear of.
   SearchCallbacks Silenced() const {
     SearchCallbacks silent = *this;
     silent.on_phase = [](std::string_view) {};

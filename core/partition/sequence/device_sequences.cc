@@ -63,7 +63,7 @@ DeviceSequence Ascending(DeviceSequence sequence, const std::vector<int64_t>& va
 
 DeviceSequence Nearest(const SearchRequest& request, DeviceSequence sequence) {
   const Network& network = request.costs.network();
-  // Of equal ones the one with the smallest id: what is left stays sorted but for its first device.
+  // The smallest id wins among equals: what is left stays sorted but for its first device.
   for (std::size_t i = 1; i + 1 < sequence.size(); ++i) {
     InterruptionPoint(16 * sequence.size());
     std::sort(sequence.begin() + static_cast<std::ptrdiff_t>(i), sequence.end());

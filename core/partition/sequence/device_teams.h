@@ -22,9 +22,9 @@ struct DeviceTeam {
   // All of one class, and some units may run there.
   bool is_valid = false;
   DeviceClassId device_class{0};
-  // Of each; nullopt: unlimited.
+  // Each device has so much; nullopt: unlimited.
   std::optional<int64_t> memory_bytes;
-  // Of its ring; without bandwidth where gradients are not reduced.
+  // The slowest link of its ring; without bandwidth where gradients are not reduced.
   LinkSpeed ring;
   // By end: where the longest stage begins that the class supports, and that pins and bans let be here.
   std::vector<std::size_t> first_begin;
@@ -42,7 +42,7 @@ class DeviceTeams {
   int32_t replicas() const { return replicas_; }
   DeviceId DeviceAt(std::size_t position) const { return sequence_[sequence_.size() - 1 - position]; }
 
-  // On the positions from `begin` on. O(replicas) the first time.
+  // The team on the positions from `begin` on. O(replicas) the first time.
   const DeviceTeam& TeamAt(std::size_t begin);
   // The slowest link between a team before, at the positions from `before` on, and as many devices that end before
   // `behind_end`, each with its counterpart. REQUIRES: behind_end <= before. O(replicas).

@@ -38,16 +38,16 @@ class IntervalTable {
   // nothing is exchanged where begin is 0, or end is size().
   MicroBatchWork Work(std::size_t begin, std::size_t end, DeviceClassId device_class, std::size_t link_before,
                       std::size_t link_behind) const;
-  // Of everything that crosses from one unit to the next ones, to compare links.
+  // The time of everything that crosses from one unit to the next ones over links of the class, to compare classes.
   int64_t TimeOverLink(std::size_t link_class) const;
   int64_t ComputeTime(std::size_t begin, std::size_t end, DeviceClassId device_class) const;
   // Where the longest stage begins that ends at `end` and whose operators the class can run.
   std::size_t FirstBegin(DeviceClassId device_class, std::size_t end) const {
     return first_begin_[device_class.index()][end];
   }
-  // Of a device that keeps what `in_flight` micro-batches store.
+  // The memory of a device that keeps what `in_flight` micro-batches store.
   int64_t MemoryBytes(std::size_t begin, std::size_t end, int32_t in_flight) const;
-  // The same without transfer buffers: grows with the stage.
+  // MemoryBytes without transfer buffers: grows with the stage.
   int64_t LeastMemoryBytes(std::size_t begin, std::size_t end, int32_t in_flight) const;
   // What all stages of a pipeline hold together at least.
   int64_t SharedMemoryBytes() const;
@@ -56,7 +56,7 @@ class IntervalTable {
   }
 
  private:
-  // Of transfers over one link: what their time grows with, and how many there are.
+  // Transfers over one link: what their time grows with, and how many there are.
   struct Flow {
     int64_t amount = 0;
     int64_t transfers = 0;

@@ -11,7 +11,7 @@
 namespace planwright {
 namespace {
 
-// Of one state; of more the one with the slowest stage goes.
+// Pairs that one state keeps; where there are more the one with the slowest stage goes.
 constexpr std::size_t kMostPairs = 64;
 // Last stages may begin at so many borders of groups.
 constexpr std::size_t kMostStarts = 16;
@@ -25,7 +25,7 @@ struct Pair {
   int64_t value = 0;
   PipelineFill fill;
   int32_t stages = 0;
-  // Of the first stage: its end, its team (position and number of the size), and what comes behind it.
+  // The first stage: its end, its team (position and number of the size), and what comes behind it.
   int32_t end = 0;
   int32_t position = 0;
   int32_t size = 0;
@@ -321,12 +321,12 @@ class Program {
   // By number of replicas and gap; -1: not known yet.
   std::vector<int32_t> links_;
   std::vector<int64_t> least_before_;
-  // Of the stage at hand.
+  // Work and value of the stage at hand.
   MicroBatchWork work_;
   int64_t value_ = 0;
   // By begin of what lies behind, and gap.
   std::vector<std::vector<Pair>> pairs_;
-  // That pairs_ takes.
+  // What pairs_ takes.
   int64_t bytes_ = 0;
   // Pipelines by ascending estimate.
   std::vector<std::pair<int64_t, Pair>> firsts_;

@@ -103,7 +103,7 @@ class Search {
     if (share > 0 && share < 1) rules_.emplace_back(request_.problem, through_host, share);
   }
 
-  // Of all compute time, on the first class that can run an operator.
+  // The forward passes' share of all compute time, each operator on the first class that can run it.
   double ForwardShare() const {
     double forward = 0;
     double both = 0;
@@ -258,7 +258,7 @@ class Search {
     return least;
   }
 
-  // Whose devices together have the memory.
+  // The fewest stages whose devices together have the memory that a pipeline needs.
   int64_t LeastStages(const Order& order) const {
     int64_t most_bytes = 1;
     for (const DevicePool& pool : orders_.blocks().pools) {
@@ -312,7 +312,7 @@ class Search {
   const int64_t least_work_;
   const bool devices_differ_;
   std::vector<SequenceRule> rules_;
-  // Of the best placement.
+  // The sequence of the best placement.
   DeviceSequence best_sequence_;
 };
 

@@ -27,7 +27,7 @@ class UnitOrders {
   // Stage after stage of a contiguous placement, in single blocks around its borders and whole runs between;
   // Plain() where there are too many stages for that.
   UnitOrder Around(const Placement& placement) const;
-  // In any other order.
+  // Returns any other order.
   UnitOrder Random(RandomStream& random) const;
   // Whether blocks are joined to runs.
   bool is_coarse() const { return blocks_.operators.size() > max_units_; }

@@ -16,9 +16,9 @@ namespace planwright {
 
 // One stage on its devices.
 struct PipelineStageCosts {
-  // Of a replica that did every micro-batch: the greatest of each phase.
+  // What a replica would spend that did every micro-batch: the greatest of each phase.
   PhaseLoads undivided;
-  // In the limit of many micro-batches: what a replica spends.
+  // What a replica spends, in the limit of many micro-batches.
   PhaseLoads replica;
   Picoseconds allreduce{0};
   StageTurns turns;
@@ -59,7 +59,7 @@ class PipelineCosting {
   const ResolvedProblem& problem_;
   const TransferTurns turns_;
   const bool memory_varies_;
-  // Of the pipeline that is being costed, where micro-batches are counted.
+  // Turns of the pipeline that is being costed, where micro-batches are counted.
   std::vector<StageTurns> stage_turns_;
   StepTurns step_;
 };

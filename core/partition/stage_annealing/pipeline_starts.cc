@@ -18,7 +18,7 @@ int32_t Below(RandomStream& random, int32_t bound) {
   return static_cast<int32_t>(random.Below(static_cast<uint64_t>(bound)));
 }
 
-// That of the numbers, or any.
+// Returns the linear order by the numbers of the blocks, or a random one.
 std::vector<int32_t> LinearOrder(const PipelineTables& tables, RandomStream& random) {
   std::vector<int64_t> priority(Index(tables.num_blocks()), 0);
   if (random.Below(2) == 0) {
@@ -63,7 +63,7 @@ std::vector<int32_t> TakeTeam(const PipelineTables& tables, int32_t replicas, st
   return {};
 }
 
-// Up to as many as the largest class has, small numbers as likely as large ones.
+// Chooses up to as many as the largest class has, small numbers as likely as large ones.
 int32_t ChooseReplicas(const PipelineTables& tables, RandomStream& random) {
   if (tables.fixed_replicas().has_value()) return *tables.fixed_replicas();
   std::vector<int32_t> sizes(Index(tables.num_classes()), 0);

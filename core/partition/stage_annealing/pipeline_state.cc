@@ -426,7 +426,7 @@ void PipelineState::ChargePartner(const PipelineStage& own, const Partner& partn
     for (MicroBatchWork& work : works) AddToWork(partner.sent.front(), partner.received.front(), work);
     return;
   }
-  // Of each replica its partners, counted by class.
+  // Counts each replica's partners by link class.
   const std::vector<int32_t>& others = stage(partner.slot).devices;
   link_counts_.assign(works.size() * classes, 0);
   ForEachPartnership(own.devices.size(), others.size(), [&](std::size_t a, std::size_t b) {

@@ -35,14 +35,14 @@ class PipelineState {
   const PipelineStage& stage(int32_t slot) const { return stages_[Index(slot)]; }
   const PipelineStage& stage_at(int32_t position) const { return stage(slot_at(position)); }
   int32_t slot_of(int32_t block) const { return slot_of_[Index(block)]; }
-  // Of its stage.
+  // The position of its stage.
   int32_t position_of_block(int32_t block) const { return position_of(slot_of(block)); }
   // kIdle: none.
   int32_t slot_of_device(int32_t device) const { return owner_[Index(device)]; }
   int32_t num_idle() const { return num_idle_; }
   Pipeline pipeline() const;
 
-  // Of the pipeline before the trial.
+  // The costs of the pipeline before the trial.
   const PipelineCosts& costs() const { return costs_; }
   // Devices beyond those that the limits of the request allow, and stages beyond or below those asked for.
   int64_t misshapen() const;
@@ -58,7 +58,7 @@ class PipelineState {
   int32_t InsertStage(int32_t position, std::vector<int32_t> devices);
   // Exchanges the stage at the position and the next one. REQUIRES: no edge leads from one to the other.
   void SwapWithNext(int32_t position);
-  // Of the trial.
+  // Returns the costs of the trial.
   const PipelineCosts& Evaluate();
   void Keep();
   void Undo();
@@ -149,7 +149,7 @@ class PipelineState {
   PipelineCosts trial_costs_;
   std::vector<const PipelineStageCosts*> in_order_;
 
-  // Of the stage that is being costed.
+  // Partners of the stage that is being costed.
   std::vector<Partner> partners_;
   std::size_t num_partners_ = 0;
   // By slot: the round that saw it last, and its place among the partners.

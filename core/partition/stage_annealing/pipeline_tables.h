@@ -25,7 +25,7 @@ namespace planwright {
 struct PipelineStage {
   // Ascending.
   std::vector<int32_t> blocks;
-  // Of copy 0, 1, ...
+  // The devices of replica 0, 1, ...
   std::vector<int32_t> devices;
   // The devices in the order of the all-reduce ring; empty where every order is alike.
   std::vector<int32_t> ring;
@@ -42,7 +42,7 @@ struct BlockNet {
   // Other than the producer, ascending.
   std::vector<int32_t> consumers;
   Pass pass = Pass::kForward;
-  // Of all tensors together.
+  // The sum over all tensors.
   int64_t bytes = 0;
   std::vector<TensorId> tensors;
 };
@@ -109,8 +109,8 @@ class PipelineTables {
   bool pays_once() const { return pays_once_; }
   // Forward tensors bring back gradients.
   bool gradients_follow() const { return gradients_follow_; }
-  // Activations are kept from the forward to the backward pass.
-  // The order of a ring matters, and is free.
+  // Whether the time of an all-reduce depends on the order of its ring (gradients are reduced over unlike links), and
+  // the problem leaves that order free.
   bool orders_rings() const;
 
   // Every stage has this number of replicas.

@@ -62,7 +62,7 @@ const std::vector<Capability>& JudgedTable() {
   return kTable;
 }
 
-// In capitals, as in the API.
+// Returns the name in capitals, as in the API.
 std::string NameOf(Algorithm value) {
   return value == Algorithm::kAuto ? "AUTO" : absl::AsciiStrToUpper(ToAbsl(RowOf(value).name));
 }
@@ -138,7 +138,7 @@ std::string Explain(const Miss& miss, const std::vector<std::vector<Miss>>& miss
                       " in this version; supported with it: ", allowed);
 }
 
-// Of rows that miss equally many settings, one that knows the schedule: most settings mean something under it only.
+// Fewer misses are closer; of equally many those without the schedule: most settings mean something under it only.
 bool IsCloser(const std::vector<Miss>& a, const std::vector<Miss>& b) {
   const auto is_schedule = [](const Miss& miss) { return std::string_view(miss.path) == "problem.schedule"; };
   if (a.size() != b.size()) return a.size() < b.size();

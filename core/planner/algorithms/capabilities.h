@@ -33,8 +33,8 @@ std::span<const Capability> Capabilities();
 void CheckSupported(const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem,
                     const SolverOptions& options, Violations& violations);
 
-// The same for judging a placement that anyone made: every mode that core/cost and core/verify know, whether a search
-// plans it or not.
+// As CheckSupported, for judging a placement that anyone made: every mode that core/cost and core/verify know, whether
+// a search plans it or not.
 void CheckJudged(const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem,
                  Violations& violations);
 

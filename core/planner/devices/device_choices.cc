@@ -168,9 +168,9 @@ class Enumeration {
   const std::vector<std::size_t> group_sizes_;
   const std::vector<Devices> classes_;
   std::vector<int64_t> taken_;
-  // Of each class: positions of the limits that it counts for.
+  // By class: positions of the limits that it counts for.
   std::vector<std::vector<std::size_t>> limited_by_;
-  // Of each limit: how many devices more.
+  // By limit: how many more devices it has room for.
   std::vector<int64_t> room_;
   int divisions_ = 0;
   std::vector<std::vector<DeviceId>> choices_;

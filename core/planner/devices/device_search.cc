@@ -116,7 +116,7 @@ class BestOfChoices {
   // The least of all sets searched, and why the search of that set ended.
   std::optional<Bound> bound_;
   StopReason stop_reason_ = StopReason::kExhausted;
-  // Of the first set that has no plan; one without a proof goes before.
+  // Why the first set without a plan has none; an error without a proof takes the place of one with a proof.
   absl::Status error_;
 };
 

@@ -77,7 +77,7 @@ class FewestDevices {
     if (devices > 0) Refute(refuted_, {Picoseconds(CeilDivide(work.count(), devices)), "work"});
   }
 
-  // Until the fewest devices are found, or nothing more can be decided.
+  // Goes on until the fewest devices are found, or nothing more can be decided.
   void Narrow() {
     // The greatest number that was missed, refuted or not.
     int64_t missed = refuted_;

@@ -11,7 +11,7 @@
 namespace planwright {
 namespace {
 
-// Between stages anywhere. Where pairs have links of their own only those of a placed plan count.
+// Returns the link between stages anywhere. Where pairs have links of their own only those of a placed plan count.
 TrainingLink FurthestOf(const TrainingCluster& training) {
   return training.pairs == nullptr ? training.between : kNoLink;
 }

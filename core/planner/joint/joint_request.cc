@@ -60,7 +60,7 @@ TrainingCluster AllowedOf(const TrainingCluster& training, const ResolvedProblem
   return training.pairs != nullptr && most.has_value() ? FirstDevices(training, *most) : training;
 }
 
-// The same on a network, by class; empty: all.
+// The most devices that plans on a network may take, by class; empty: all.
 std::vector<int64_t> MostDevicesOf(const TrainingCluster& training, const ResolvedProblem& problem) {
   const std::optional<int32_t>& most = problem.devices_to_use.max_devices;
   if (training.pairs == nullptr || !most.has_value()) return {};
@@ -215,7 +215,7 @@ class JointRequestRun {
   }
 
   void AddBaselines(const JointQuestion& question, const SolveLimits& limits, Plan& plan) const {
-    // Those would use all devices.
+    // Baselines would use all devices.
     if (problem_.objective == Objective::kMinDevices) return;
     const TrainingCluster allowed = AllowedOf(question.training, problem_);
     const BaselineQuestion asked{question.pricer, allowed, question.settings, question.reserved_bytes};
@@ -359,7 +359,7 @@ class DivisionSearch {
     best = std::move(plan);
   }
 
-  // Those of all divisions.
+  // Lowers the bounds of the plan to those of all divisions.
   void TakeBounds(Plan& plan) {
     JointPlan& joint = *plan.joint;
     joint.step_bound = std::min(joint.step_bound, Picoseconds(bound_ps_));
@@ -381,7 +381,7 @@ class DivisionSearch {
   const std::function<void(const Plan&)>& on_incumbent_;
   std::vector<OperatorLayers> divisions_;
   std::optional<Picoseconds> best_reported_;
-  // Of the divisions whose plan is not the best one.
+  // The least bounds of the divisions whose plan is not the best one.
   int64_t bound_ps_ = kMaxQuantity;
   int64_t simulated_bound_ps_ = kMaxQuantity;
   bool is_interrupted_ = false;

@@ -128,7 +128,7 @@ class Assembly {
     joint.memory.parameters += parameters;
     joint.memory.gradients += gradients;
     joint.memory.optimizer += optimizer;
-    // Of one micro-batch, until those in flight are known.
+    // Counts one micro-batch, until those in flight are known.
     joint.memory.activations += is_again ? priced.again->kept_bytes : priced.kept_bytes;
     joint.memory.workspace +=
         (is_again ? priced.again->fixed_bytes : priced.fixed_bytes) - parameters - gradients - optimizer;
@@ -154,7 +154,7 @@ class Assembly {
     joint.transfers = time(received + sent);
   }
 
-  // As many as the data ranks from a stage on, over its own.
+  // A stage has as many in flight as data ranks from it on, over its own.
   void AddInFlight() {
     int64_t ranks = 0;
     for (std::size_t s = plan_.stages.size(); s-- > 0;) {
@@ -213,7 +213,7 @@ class Assembly {
   const RoundRobinOutcome& outcome_;
   // By operator of the instance.
   std::vector<std::size_t> stage_of_;
-  // Of the stage at hand.
+  // Parameters of the stage at hand, and the slot where the next stage begins.
   int64_t parameter_bytes_ = 0;
   int32_t next_slot_ = 0;
   Plan plan_;

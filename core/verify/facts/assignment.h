@@ -25,7 +25,7 @@ struct Assignment {
     std::size_t given_index = 0;
     // The replicas in the order given; one without replication.
     std::vector<DeviceId> devices;
-    // The same in the order of their all-reduce ring; empty without replication.
+    // These replicas in the order of their all-reduce ring; empty without replication.
     std::vector<DeviceId> ring;
     // Ascending, without dropped ones; not empty.
     std::vector<OperatorId> operators;
@@ -51,7 +51,7 @@ struct Assignment {
 };
 
 struct Structure {
-  // Where it is not whole: what could be made out.
+  // What could be made out, where the structure is not whole.
   Assignment assignment;
   // Every operator that takes part is in exactly one stage, and every stage has distinct devices of one class that can
   // run its operators, one of them unless the problem replicates stages.

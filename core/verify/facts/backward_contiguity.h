@@ -10,7 +10,7 @@
 
 namespace planwright {
 
-// Of each stage: no path along BACKWARD operators leaves its BACKWARD operators and comes back to them.
+// By stage: whether no path along BACKWARD operators leaves its BACKWARD operators and comes back to them.
 // Complexity O((operators + tensor ends) x ceil(stages / 64)).
 std::vector<bool> BackwardContiguity(const OperatorGraph& graph, const ResolvedProblem& problem,
                                      const Assignment& assignment);

@@ -99,7 +99,7 @@ std::optional<JudgedLink> WidestLink(const JudgedRoads& roads, DeviceId a, Devic
   return widest;
 }
 
-// Without a link: the greatest bandwidth whose links alone join the two, then the least latency over them.
+// Where no link joins the two: the greatest bandwidth whose links alone do, then the least latency over them.
 JudgedLink WidestWay(const JudgedRoads& roads, DeviceId a, DeviceId b) {
   if (const std::optional<JudgedLink> link = WidestLink(roads, a, b)) return *link;
   std::vector<double> bandwidths;

@@ -25,16 +25,16 @@ bool Recomputes(const ResolvedProblem& problem);
 int64_t MemoryOf(const OperatorGraph& graph, const ResolvedProblem& problem, const std::vector<OperatorId>& operators,
                  int64_t boundary_bytes, int32_t in_flight);
 
-// Of MemoryOf what does not depend on how many micro-batches are in flight nor on what crosses, without the reserve
-// and, which devices share among their stages, the workspace.
+// The part of MemoryOf that depends neither on the micro-batches in flight nor on what crosses, without the reserve and
+// the workspace, which devices share among their stages.
 int64_t StaticBytesOf(const OperatorGraph& graph, const ResolvedProblem& problem,
                       const std::vector<OperatorId>& operators);
 
-// Of MemoryOf what is kept for each micro-batch in flight: activations; none with recomputation.
+// The part of MemoryOf that is kept for each micro-batch in flight: activations; none with recomputation.
 int64_t StoredBytesOf(const OperatorGraph& graph, const ResolvedProblem& problem,
                       const std::vector<OperatorId>& operators);
 
-// Of MemoryOf the largest workspace; with recomputation, activations of its operator included.
+// The largest workspace, as MemoryOf counts it; with recomputation, activations of its operator included.
 int64_t WorkspaceBytesOf(const OperatorGraph& graph, const ResolvedProblem& problem,
                          const std::vector<OperatorId>& operators);
 

@@ -81,7 +81,7 @@ class ChoiceRules {
     if (violations_.empty()) CheckOperators();
   }
 
-  // Those of the layers, and no others.
+  // Every stage has the operators of its layers, and no others.
   void CheckOperators() {
     std::map<std::string, std::size_t> stage_of;
     for (std::size_t s = 0; s < plan_.stages.size(); ++s) {
@@ -157,7 +157,7 @@ class ChoiceRules {
     }
   }
 
-  // Of a language model all but embedding and head.
+  // Returns the stage's layers that are numbered: of a language model all but embedding and head.
   std::vector<int32_t> NumberedLayers(std::size_t s) const {
     const JointChunk& chunk = plan_.stages[s].chunks.front();
     const auto layers = static_cast<int32_t>(choices_.pricer.kinds().size());
@@ -175,7 +175,7 @@ class ChoiceRules {
     return chunk.recomputation[static_cast<std::size_t>(layer - chunk.first_layer)];
   }
 
-  // By kind; links between devices decide nothing about what can be computed again. Empty: on no devices.
+  // Prices by kind; links between devices decide nothing about what can be computed again. Empty: on no devices.
   std::vector<LayerPrice> PricesOf(std::size_t s) const {
     if (choices_.placement.stages[s].devices.empty()) return {};
     const Degrees& degrees = plan_.stages[s].degrees;
@@ -209,7 +209,7 @@ class ChoiceRules {
             "must be a size that may be chosen");
   }
 
-  // Every device once, blocks of one class, of at most a node in one, larger ones on whole nodes.
+  // Every device is used once; blocks are of one class, of at most a node in one, larger ones on whole nodes.
   void CheckPlaces() {
     std::set<DeviceId> used;
     for (std::size_t s = 0; s < plan_.stages.size(); ++s) {

@@ -17,7 +17,7 @@
 
 namespace planwright::verify {
 
-// Of a problem with resolved joint settings, and a placement with joint choices.
+// What the rules are about: a problem with resolved joint settings, and a placement with joint choices.
 struct JointChoices {
   const OperatorGraph& graph;
   const Cluster& cluster;
@@ -33,9 +33,9 @@ struct JointChoices {
   bool is_interleaved() const { return plan().order == PipelineOrder::kInterleaved; }
   // The run-th run of layers of the model, in the order of the layers.
   const JointChunk& RunAt(int64_t run) const;
-  // Of a micro-batch on one rank of the data degree.
+  // Samples of a micro-batch on one rank of the data degree.
   int64_t SamplesOf(const Degrees& degrees) const;
-  // Of the first device of a stage.
+  // The class of the first device of a stage.
   DeviceClassId ClassOf(std::size_t stage) const;
   // The fewest usable devices of its class that a node of the stage has. REQUIRES: it is on usable devices of one
   // class.

@@ -38,7 +38,7 @@ struct Sums {
   int64_t backward = 0;
   int64_t transfers = 0;
   int64_t received = 0;
-  // Of one chunk or layer.
+  // The most that one chunk or layer needs.
   int64_t activations = 0;
   int64_t workspace = 0;
   int64_t gathered = 0;
@@ -422,7 +422,7 @@ class JointCosting {
   // Ascending.
   const std::vector<DeviceId> usable_;
   const verify::JointChoices choices_;
-  // Of graphs without a transformer.
+  // Used for graphs without a transformer.
   const verify::OperatorCosts operator_costs_;
   Violations& violations_;
   Plan plan_;

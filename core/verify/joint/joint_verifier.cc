@@ -122,7 +122,7 @@ class Comparison {
             "must be the bound of the closed form and at most it");
     Require(joint.simulated_bound <= joint.simulated_step, "plan.joint.simulated_bound_ms",
             "must be at most the simulated step");
-    // Of replicas in turn no step is simulated.
+    // No step is simulated where replicas take micro-batches in turn.
     const bool is_met = joint.simulated_step > Picoseconds(0) ? joint.simulated_bound == joint.simulated_step
                                                               : joint.step_bound == joint.step;
     Require(stated_.provenance.proven_optimal == is_met, "plan.provenance.proven_optimal",

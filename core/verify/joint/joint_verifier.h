@@ -16,7 +16,7 @@ namespace planwright {
 void VerifyJointPlan(const OperatorGraph& graph, const Cluster& cluster, const LayerPricer& pricer, const Plan& plan,
                      Violations& violations);
 
-// The same of a plan whose replicas take micro-batches in turn (round_robin_costing.h).
+// Likewise for a plan whose replicas take micro-batches in turn (round_robin_costing.h).
 void VerifyRoundRobinPlan(const OperatorGraph& graph, const Cluster& cluster, const Plan& plan, Violations& violations);
 
 }  // namespace planwright

@@ -63,7 +63,7 @@ class OperatorCosts {
   // State by sharding, and what ranks with the same parameters exchange. `costs` has passes without exchanges.
   void AddDataRanks(const DeviceClass& device, const TrainingEfficiency& efficiency, const RankSpread& spread,
                     const Held& held, RankCosts& costs) const;
-  // Of ranks that are so far apart.
+  // Picoseconds that a gather or a scatter of `bytes` takes in a ring of ranks that are so far apart.
   double RingPs(double bytes, int64_t ranks, int64_t apart, const RankSpread& spread,
                 const TrainingEfficiency& efficiency) const;
 

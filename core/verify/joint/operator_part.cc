@@ -31,7 +31,7 @@ double NumberAt(const std::vector<const OperatorVariant*>& sizes, const Operator
   return value_before * wanted / before;
 }
 
-// Of the class, or of none where the class has none of its own.
+// Returns the variants of the class, or those of no class where it has none of its own.
 std::vector<const OperatorVariant*> VariantsFor(const Operator& op, const std::string& device_class,
                                                 const Degrees& degrees) {
   std::vector<const OperatorVariant*> own;

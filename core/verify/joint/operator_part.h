@@ -24,25 +24,25 @@ struct OperatorPart {
   double kept = 0;
   double workspace = 0;
   double parameters = 0;
-  // Where it is computed again: what that takes, what is kept then, and what is held meanwhile.
+  // What it takes where it is computed again, what is kept then, and what is held meanwhile.
   double extra = 0;
   double kept_again = 0;
   double held_again = 0;
-  // Of experts, which the expert degree divides.
+  // The parameters are those of experts, which the expert degree divides.
   bool has_experts = false;
   // A variant says how it is computed again.
   bool says_again = false;
   // By tensor, what is exchanged beside it between stages.
   std::map<std::string, double> beside;
-  // Of each tensor that it makes; nullopt: all of it.
+  // Bytes that are sent of each tensor that it makes; nullopt: all of it.
   std::optional<double> sent;
 };
 
-// In which layouts it reads and makes tensors.
+// The layouts in which it reads and makes tensors.
 using LayoutPair = std::pair<std::string, std::string>;
 
-// Those in which it can run with these degrees, ascending. Empty: the class cannot run it, or none of its variants has
-// them.
+// The layouts in which it can run with these degrees, ascending. Empty: the class cannot run it, or none of its
+// variants has them.
 std::vector<LayoutPair> LayoutsOf(const Operator& op, const DeviceClass& device, const Degrees& degrees);
 
 // nullopt: LayoutsOf lacks `layouts`, or the class does not tell how long it takes.

@@ -117,7 +117,7 @@ class RankCosting {
            Product(rows, h_, inputs_ * width, local, true) + Product(rows, width, h_, local, true);
   }
 
-  // Of each product what goes in, where several read the same once, and the gradient of what comes out.
+  // Bytes kept of each product: what goes in, once where several read the same, and the gradient of what comes out.
   double KeptForWeights() const {
     double elements = 0;
     if (is_head_) elements = h_ + N(shape_.vocabulary);
@@ -257,7 +257,7 @@ class RankCosting {
     costs_.step_end += table / speed * kPerSecond + N(spread_.ends.latency_ps);
   }
 
-  // Of so many bytes of each parameter what a rank has, where copies divide them from a level of sharding on.
+  // Bytes that a rank has of `bytes` for each parameter, where copies divide them from a level of sharding on.
   double Shared(double bytes, Sharding from) const {
     if (spread_.sharding < from) return bytes * (ordinary_ + experts_);
     return bytes * (ordinary_ / Copies() + experts_ / ExpertCopies());
@@ -304,7 +304,7 @@ class RankCosting {
   const double t_;
   const double w_;
   const double h_;
-  // Of a micro-batch on one context rank.
+  // Tokens of a micro-batch on one context rank.
   const double tokens_;
   double queries_ = 0;
   double keys_ = 0;
@@ -316,7 +316,7 @@ class RankCosting {
   // Parameters of this rank, of experts apart.
   double ordinary_ = 0;
   double experts_ = 0;
-  // Of the forward pass, inside the layer.
+  // Time of the exchanges inside the layer in the forward pass.
   double exchanged_ = 0;
   RankCosts costs_;
 };

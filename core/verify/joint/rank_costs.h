@@ -22,7 +22,7 @@ namespace planwright::verify {
 // How the stage of a layer is spread.
 struct RankSpread {
   Degrees degrees;
-  // Of a micro-batch on one rank of the data degree.
+  // Samples of a micro-batch on one rank of the data degree.
   int64_t samples = 1;
   Sharding sharding = Sharding::kNone;
   // Devices of a node that the class has; where pairs have links of their own, of a tensor group.
@@ -44,7 +44,7 @@ struct RankCosts {
   };
   double forward = 0;
   double backward = 0;
-  // Of `backward`, the gradients of weights, and what they need of a micro-batch.
+  // The part of `backward` that makes the gradients of weights, and the bytes that these need of a micro-batch.
   double weights = 0;
   double kept_for_weights = 0;
   std::array<std::optional<Mode>, kNumRecomputations> modes;
@@ -58,7 +58,7 @@ struct RankCosts {
   double output = 0;
 };
 
-// Of the layer at `position`: 0 is the embedding, shape.layers + 1 the head. `efficiency`: of the class.
+// The costs of the layer at `position`: 0 is the embedding, shape.layers + 1 the head. `efficiency`: of the class.
 RankCosts CostsOfRank(const TransformerShape& shape, int32_t position, const DeviceClass& device,
                       const TrainingEfficiency& efficiency, const RankSpread& spread);
 

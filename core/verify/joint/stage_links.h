@@ -24,7 +24,7 @@ class StageNetwork {
 
   // The slowest link between neighbours of the tensor rings; between ranks that hold the same part of the layers,
   // neighbours on their ring or, with a context or expert degree, any two; between ranks of two stages that exchange.
-  // Of no link: infinitely fast. REQUIRES: exists().
+  // Where there is none it is infinitely fast. REQUIRES: exists().
   MachineLink OfTensorGroups(const std::vector<DeviceId>& ranks, const Degrees& degrees);
   MachineLink OfCopies(const std::vector<DeviceId>& ranks, const Degrees& degrees);
   MachineLink BetweenStages(const std::vector<DeviceId>& from, const std::vector<DeviceId>& to);

@@ -19,10 +19,10 @@ struct StepRun {
 
 // What decides a closed form.
 struct StepSums {
-  // Of one micro-batch, all stages and the busiest.
+  // The time of one micro-batch in all stages, and in the busiest one.
   int64_t sum_ps = 0;
   int64_t longest_ps = 0;
-  // Of each part of the passes the longest of any run.
+  // The longest of each part of the passes of any run.
   StepRun most;
 };
 

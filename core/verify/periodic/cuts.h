@@ -19,7 +19,7 @@ struct JudgedCut {
   Picoseconds backward{0};
   // Sizes of those tensors, each once.
   int64_t bytes = 0;
-  // Of them, those on the way forward.
+  // Sizes of those among them that are on the way forward.
   int64_t forward_bytes = 0;
 };
 

@@ -23,7 +23,7 @@ struct Step {
   std::size_t stage = 0;
   std::string resource;
   Picoseconds duration{0};
-  // Of the pattern; where it is listed there, and when micro-batch 0 starts it.
+  // Its task in the pattern, where it is listed there, and when micro-batch 0 starts it.
   const PatternTask* task = nullptr;
   std::size_t position = 0;
   Picoseconds start{0};
@@ -74,7 +74,7 @@ class PatternCheck {
                         assignment_.stages[step.stage].given_index);
   }
 
-  // In the order in which a micro-batch does them.
+  // Lists the steps in the order in which a micro-batch does them.
   void ListSteps() {
     const std::size_t num_stages = assignment_.stages.size();
     for (std::size_t stage = 0; stage < num_stages; ++stage) {
@@ -161,7 +161,7 @@ class PatternCheck {
     }
   }
 
-  // Of every resource, what takes time there, by start within the period: each ends before the next one starts, and the
+  // Checks each resource: what takes time there, by start within the period, ends before the next one starts, and the
   // last one before the first one starts again.
   void CheckResources() {
     std::map<std::string, std::vector<const Step*>> steps_on;

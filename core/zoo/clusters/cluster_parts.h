@@ -14,7 +14,7 @@ namespace planwright {
 
 inline constexpr double kGiga = 1e9;
 
-// Of one cluster.
+// The most devices of one cluster.
 inline constexpr int64_t kMaxZooDevices = 16'384;
 
 // One class of accelerators. Units as the keys have them: 2^30 bytes, 10^12 FLOP/s, 10^9 bytes/s.

@@ -18,7 +18,7 @@ namespace planwright {
 // a `hierarchy`.
 struct NodesConfig {
   AcceleratorConfig accelerator = {};
-  // Of a node.
+  // How many a node has.
   int64_t devices = 8;
   // Pairs in the same node and in two nodes.
   LinkConfig inside = {.gb = 240, .us = 5};
@@ -34,7 +34,7 @@ struct PcieConfig {
 // DGX-1 with their hybrid cube mesh (core/topology/cube_mesh.h): `nodes`.
 struct CubeMeshConfig {
   AcceleratorConfig accelerator = {};
-  // Of one NVLink; some pairs have two.
+  // One NVLink; some pairs have two.
   LinkConfig nvlink = {.gb = 20, .us = 5};
   LinkConfig pcie = {.gb = 12, .us = 10};
   LinkConfig between = {.gb = 12, .us = 10};

@@ -33,12 +33,12 @@ struct GridConfig {
 // pair by `taper` (1: full bisection) and adds the latency of the way to it and back.
 struct FatTreeConfig {
   AcceleratorConfig accelerator = {};
-  // Of a node, a rack, a pod.
+  // Devices of a node, nodes of a rack, racks of a pod.
   int64_t devices = 8;
   int64_t nodes = 4;
   int64_t racks = 4;
   LinkConfig inside = {.gb = 240, .us = 5};
-  // Of two nodes of one rack.
+  // Between two nodes of one rack.
   LinkConfig rack = {.gb = 24, .us = 10};
   double taper = 1;
   double tier_us = 1;
@@ -49,7 +49,7 @@ struct FatTreeConfig {
 // routes).
 struct DragonflyConfig {
   AcceleratorConfig accelerator = {};
-  // Of a router, of a group.
+  // Devices of a router, routers of a group.
   int64_t devices = 4;
   int64_t routers = 8;
   // From device to device through their router; what each link between routers of a group, and between groups, adds.

@@ -25,7 +25,7 @@ class ZooKeys {
 
   // A whole number from `low` to `high`.
   void AddWhole(std::string_view key, int64_t low, int64_t high, int64_t& field);
-  // The same; `default_text` says what an unset field follows from.
+  // As above; `default_text` says what an unset field follows from.
   void AddWhole(std::string_view key, int64_t low, int64_t high, std::optional<int64_t>& field,
                 std::string_view default_text);
   // A number from `low` to `high`.

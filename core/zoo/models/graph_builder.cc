@@ -101,7 +101,7 @@ Value GraphBuilder::Attention(std::string_view name, const Value& query, const V
   constexpr int64_t kBytesPerNormaliser = 4;
   assert(query.shape.back() % heads == 0);
   Shape shape = WithLast(query.shape, query.shape.back() / key.shape.back() * value.shape.back());
-  // Those of the scores and those of the weighted sums.
+  // The multiply-adds of the scores and of the weighted sums.
   const double multiply_adds =
       static_cast<double>(NumElements(query.shape) + NumElements(shape)) * static_cast<double>(key.shape[1]);
   Value output = AddContraction(name, "Attention", {query, key, value}, std::move(shape), 0, multiply_adds);

@@ -42,7 +42,7 @@ struct Value {
   TensorId tensor;
   Shape shape;
 
-  // The same elements in another shape; costs nothing. REQUIRES: as many elements.
+  // Returns the same elements in another shape; costs nothing. REQUIRES: as many elements.
   Value Reshaped(Shape other) const;
 };
 
@@ -132,7 +132,7 @@ class GraphBuilder {
   // Adds entries of a learned table of `parameters`, which one follows from the position (Liu et al. 2021,
   // section 3.2).
   Value AddTable(std::string_view name, const Value& x, int64_t parameters);
-  // The same elements in another order: a copy. REQUIRES: as many elements.
+  // Puts the elements in another order: a copy. REQUIRES: as many elements.
   Value Permute(std::string_view name, const Value& x, Shape shape);
 
   // Element by element; of one shape.

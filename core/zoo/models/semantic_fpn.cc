@@ -12,7 +12,7 @@ namespace {
 
 constexpr int64_t kPyramidChannels = 256;
 constexpr int64_t kHeadChannels = 128;
-// Of the image to the finest map, and of the image to the coarsest.
+// How many times the image is as wide as the finest map, and as the coarsest.
 constexpr int64_t kFinest = 4;
 constexpr int64_t kCoarsest = 32;
 

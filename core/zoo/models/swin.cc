@@ -9,7 +9,7 @@ namespace {
 constexpr int64_t kHeadSize = 32;
 // Pixels of a side of a patch, which becomes a token.
 constexpr int64_t kPatch = 4;
-// Of the image to the coarsest tokens.
+// How many times the image is as wide as the map of the coarsest tokens.
 constexpr int64_t kCoarsest = 32;
 constexpr int64_t kFeedForward = 4;
 
@@ -51,7 +51,7 @@ class SwinBuilder {
     return builder_.Linear("reduce", joined, 2 * x.shape[3], Bias::kWithout);
   }
 
-  // Of all windows and heads at once, between their shift and its undoing.
+  // Adds the attention of all windows and heads at once, between their shift and its undoing.
   Value AddAttention(const Value& x, int64_t heads) {
     const int64_t tokens = config_.window * config_.window;
     const int64_t windows = NumElements(x.shape) / (tokens * heads * kHeadSize);

@@ -21,8 +21,8 @@ constexpr int64_t kMaxHeads = 1'024;
 // Bounds every tensor: the scores of all heads have at most 2^24 x 2^20 x 2^10 x 4 = 2^56 bytes.
 constexpr int64_t kMaxTokensPerMicroBatch = int64_t{1} << 24;
 constexpr int64_t kMaxTokens = int64_t{1} << 20;
-// Of a layer of every kind, all experts or all heads together: bounds every table of parameters by 2^20 x 2^22 x 4
-// bytes.
+// The greatest width of a layer of every kind, all experts or all heads together: bounds every table of parameters by
+// 2^20 x 2^22 x 4 bytes.
 constexpr int64_t kMaxWidth = int64_t{1} << 22;
 // 50,000 layers of at most 19 operators stay below 1,000,000, as do these of at most 33.
 constexpr int64_t kMaxLayers = 50'000;

@@ -79,7 +79,7 @@ absl::Status CheckConfig(const std::string& subject, const TransformerConfig& co
 // REQUIRES: CheckConfig.
 OperatorGraph MakeModel(const std::string& display_name, const TransformerConfig& config);
 
-// The same model as a shape. REQUIRES: CheckConfig.
+// The model of the configuration as a shape. REQUIRES: CheckConfig.
 TransformerShape ShapeOf(const TransformerConfig& config);
 
 }  // namespace planwright

@@ -25,7 +25,7 @@ class InputLookup {
   // be. A transformer of the zoo has its shape. Errors: NOT_FOUND; those of Library.
   absl::StatusOr<OperatorGraph> FindGraph(std::string_view reference, std::string_view field,
                                           Violations& violations) const;
-  // The same as a message: what is registered as it is stored, so that a large one is never in memory twice.
+  // As FindGraph, as a message: what is registered as it is stored, so that a large one is never in memory twice.
   absl::StatusOr<v1::Graph> FindGraphMessage(std::string_view reference, std::string_view field,
                                              Violations& violations) const;
   absl::StatusOr<Cluster> FindCluster(std::string_view reference, std::string_view field, const ModelLimits& limits,

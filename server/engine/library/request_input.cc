@@ -19,7 +19,7 @@ const v1::PlanningProblem* ProblemOf(const v1::EvaluatePlanRequest& request) {
 const v1::PlanningProblem* ProblemOf(const v1::SimulatePlanRequest& request) {
   return request.has_problem() ? &request.problem() : &request.plan().problem();
 }
-// Of the entries that share its graph.
+// The problem of the first entry that shares its graph and asks for the joint search; nullptr: there is none.
 const v1::PlanningProblem* ProblemOf(const v1::BatchCreatePlansRequest& request) {
   const auto is_joint = [](const v1::BatchCreatePlansRequest::Entry& entry) {
     return entry.graph_source_case() == v1::BatchCreatePlansRequest::Entry::GRAPH_SOURCE_NOT_SET &&

@@ -28,7 +28,7 @@ absl::StatusOr<RequestInput> ReadInput(const v1::EvaluatePlanRequest& request, c
 absl::StatusOr<RequestInput> ReadInput(const v1::SimulatePlanRequest& request, const ModelLimits& limits,
                                        const InputLookup& names, Violations& violations);
 
-// One half each.
+// Each reads one half.
 absl::StatusOr<Cluster> ReadCluster(const v1::BatchCreatePlansRequest& request, const ModelLimits& limits,
                                     const InputLookup& names, Violations& violations);
 absl::StatusOr<OperatorGraph> ReadGraph(const v1::BatchCreatePlansRequest& request, const InputLookup& names,

@@ -23,7 +23,7 @@ constexpr std::array kStates = {
     std::pair(OperationState::kCancelled, v1::Operation::STATE_CANCELLED),
 };
 
-// Of the message and the details of one error.
+// The most bytes that the message and the details of one error take.
 constexpr std::size_t kMaxErrorBytes = 64 << 10;
 
 void EncodeMetadata(const Operation& operation, v1::OperationMetadata& metadata) {

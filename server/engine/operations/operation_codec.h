@@ -14,7 +14,7 @@
 
 namespace planwright::server {
 
-// The same message gives the same bytes.
+// Equal messages give equal bytes.
 std::string ToBytes(const google::protobuf::Message& message);
 
 // What Operation::progress and Operation::summary hold: a row of a sweep, as far as it is known.

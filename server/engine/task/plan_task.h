@@ -28,7 +28,7 @@ struct PlanTask {
   v1::PlanningProblem resolved_problem;
   // What is asked for, by the names of its devices (plan_key.h).
   std::string key;
-  // The same for whoever asks for as much of devices that are alike; where names matter, the task itself, without
+  // Equal for whoever asks for as much of devices that are alike; where names matter, the task itself, without
   // `devices`. Plans are kept under its key.
   SharedProblem shared;
   std::string shared_key;

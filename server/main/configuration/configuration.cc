@@ -285,7 +285,7 @@ Number AtLeast(Number value, Number least, std::string_view flag, Violations& vi
   return std::max(value, least);
 }
 
-// The same, with a violation above `most` as well.
+// A flag's number as from AtLeast, with a violation above `most` as well.
 template <typename Number>
 Number Between(Number value, Number least, Number most, std::string_view flag, Violations& violations) {
   if (value > most) {
@@ -537,7 +537,7 @@ absl::StatusOr<Configuration> ReadConfiguration() {
   return configuration;
 }
 
-// From the file, the environment and the command line, the latter over the former.
+// Takes settings from the file, the environment and the command line, the latter over the former.
 absl::Status SetFlags(int argc, char** argv) {
   const std::span<char*> arguments(argv, static_cast<std::size_t>(argc));
   RETURN_IF_ERROR(CheckFlagNames(arguments));

@@ -61,7 +61,7 @@ struct Invocation {
 // INVALID_ARGUMENT, with every setting that is wrong by the name of its flag.
 absl::StatusOr<Invocation> ReadInvocation(int argc, char** argv);
 
-// The same configuration as it is now: what the --config file no longer says has its default again. Not thread-safe.
+// Reads the configuration as it is now: what the --config file no longer says has its default again. Not thread-safe.
 absl::StatusOr<Configuration> ReadConfigurationAgain(int argc, char** argv);
 
 // What --help prints: what the program does, every flag with its default, the ways to set them.

@@ -19,7 +19,7 @@ constexpr std::chrono::seconds kHttpAge{5};
 
 // A client that takes longer for its first frames, or for TLS, is none.
 constexpr std::chrono::seconds kHandshakeTimeout{10};
-// In which a client answers a ping.
+// How long a client may take to answer a ping.
 constexpr std::chrono::seconds kKeepaliveTimeout{20};
 // For the answer to be read.
 constexpr std::chrono::minutes kGraceBeyondCall{5};

@@ -18,12 +18,12 @@ struct ConnectionSettings {
   std::chrono::nanoseconds keepalive_time{0};
 };
 
-// Of gRPC. `transport_bytes`: what clients may have sent of messages that are not whole; messages have at most
+// Limits for gRPC. `transport_bytes`: what clients may have sent of messages that are not whole; messages have at most
 // `max_message_bytes`. Besides connections, descriptors are for the store, files, and the metrics port.
 ConnectionLimits GrpcConnectionLimits(const ConnectionSettings& settings, int64_t transport_bytes,
                                       int64_t max_message_bytes);
 
-// Of the metrics port, where nobody is identified and everybody is answered at once.
+// Limits for the metrics port, where nobody is identified and everybody is answered at once.
 ConnectionLimits HttpConnectionLimits();
 
 // Keepalive, age and time to shake hands. Calls go on for `longest_call` after their connection has become too old.

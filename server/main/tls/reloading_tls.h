@@ -23,8 +23,8 @@ class ReloadingTlsCredentials final : public grpc::ServerCredentials {
   explicit ReloadingTlsCredentials(TlsIdentity identity);
   ~ReloadingTlsCredentials() override;
 
-  // For later handshakes. REQUIRES: what ReadTlsIdentity returns, with a client_ca if and only if the first one had
-  // one.
+  // Holds for later handshakes. REQUIRES: what ReadTlsIdentity returns, with a client_ca if and only if the first one
+  // had one.
   void Replace(TlsIdentity identity);
 
   // Does nothing: callers are identified call by call.

@@ -41,7 +41,7 @@ struct TlsIdentity {
   std::string client_ca;
   // nullptr: there are no lists.
   std::shared_ptr<const Revocations> revocations;
-  // Of each file with certificates, what expires first.
+  // What expires first in each file with certificates.
   std::vector<Expiry> expiries;
 };
 

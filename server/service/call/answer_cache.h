@@ -42,7 +42,7 @@ class AnswerCache {
 
   struct Answer {
     grpc::ByteBuffer bytes;
-    // Of the plan in it (plan_key.h).
+    // The key of the plan in it (plan_key.h).
     std::string plan_key;
     References references = {};
     // When its request came: what was deleted since may have been used for it.

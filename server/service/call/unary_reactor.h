@@ -28,9 +28,9 @@ class UnaryReactor : public grpc::ServerUnaryReactor {
  protected:
   // Makes `answer` that of the call. Errors: those of WriteAnswer.
   absl::Status SetAnswer(const google::protobuf::Message& answer);
-  // The same for bytes that are kept elsewhere.
+  // As above, for bytes that are kept elsewhere.
   absl::Status SetAnswer(const grpc::ByteBuffer& answer);
-  // Once; the call may be gone when it returns.
+  // Is called once; the call may be gone when it returns.
   void End(const absl::Status& status);
 
   CallServices services_;

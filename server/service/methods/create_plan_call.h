@@ -34,7 +34,7 @@ class CreatePlanCall final : public UnaryReactor {
 
   // When the request came.
   const AnswerCache::Clock::time_point asked_ = AnswerCache::Clock::now();
-  // Of the request's bytes.
+  // The key of the request's bytes in the cache of answers.
   std::string answer_key_;
   // Set when the request has been read: what it names of what is registered; nullopt: its answer is not one for all who
   // send the same bytes.

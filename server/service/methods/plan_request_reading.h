@@ -144,8 +144,8 @@ absl::Status PlaceOrder(const CallServices& services, const CallStart& start, st
 // What reading a request may take on a serving thread. Most take a millisecond; one that takes longer is begun again
 // where it is in nobody's way.
 constexpr std::chrono::milliseconds kQuickReading{4};
-// The same of a tenant whose long requests wait already: this one may well be another, and sixty of them would keep the
-// processors from everybody's searches for half a second.
+// What it may take where long requests of the tenant wait already: this one may well be another, and sixty of them
+// would keep the processors from everybody's searches for half a second.
 constexpr std::chrono::milliseconds kQuickReadingBehindLongOnes{1};
 
 // PlaceOrder for a request that is read quickly; nullopt: it takes longer. Time in which others had the processor does

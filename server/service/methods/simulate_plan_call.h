@@ -37,7 +37,7 @@ class SimulatePlanCall final : public grpc::ServerWriteReactor<grpc::ByteBuffer>
   void SendNext(absl::Status status);
   // Puts the next message into writing_; after the last, is_done_ is set.
   absl::Status PrepareNext();
-  // Once; the call may be gone when it returns.
+  // Is called once; the call may be gone when it returns.
   void End(const absl::Status& status);
 
   CallServices services_;

@@ -40,7 +40,7 @@ class StreamPlanCall final : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
   // Reads the request and asks for its plan.
   absl::Status Order();
   absl::Status Answer(absl::StatusOr<v1::Plan> plan);
-  // Once; the call may be gone when it returns.
+  // Is called once; the call may be gone when it returns.
   void End(const absl::Status& status);
   void Take(Outbox::Step step);
 

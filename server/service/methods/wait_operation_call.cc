@@ -17,7 +17,7 @@ namespace {
 // From one look at the store to the next.
 constexpr std::chrono::milliseconds kFirstPause{50};
 constexpr std::chrono::milliseconds kLongestPause{1000};
-// Of the call's deadline, for the answer.
+// What is kept of the call's deadline for the answer.
 constexpr std::chrono::milliseconds kMargin{200};
 
 }  // namespace

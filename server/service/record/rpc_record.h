@@ -30,7 +30,7 @@ class RpcRecord {
   // The status that the call ends with; INTERNAL until set.
   void SetStatus(const absl::Status& status) { status_ = status; }
 
-  // Whose the call is, and by which name it was known.
+  // The tenant whose call it is, and by which name it was known.
   void SetCaller(const Caller& caller) { caller_ = caller; }
   // The caller is who SetCaller says.
   void SetKnown() { is_known_ = true; }

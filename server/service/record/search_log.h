@@ -18,7 +18,7 @@ namespace planwright::server {
 
 // Whom a search is for.
 struct SearchOrigin {
-  // Of the call, or the id of the operation.
+  // The id of the call's request, or of the operation.
   std::string request_id;
   std::string tenant;
   // nullptr: it is no call that waits.

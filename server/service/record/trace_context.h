@@ -16,8 +16,8 @@ struct TraceContext {
   bool is_sampled = false;
 };
 
-// That of a traceparent, "00-<32 hexadecimal digits>-<16>-<2>"; nullopt: it is none, or one of zeros. What versions
-// after 00 append may be any printable ASCII: gRPC takes other bytes in, but aborts where they are sent back.
+// The context in a traceparent, "00-<32 hexadecimal digits>-<16>-<2>"; nullopt: it is none, or one of zeros. What
+// versions after 00 append may be any printable ASCII: gRPC takes other bytes in, but aborts where they are sent back.
 std::optional<TraceContext> TraceContextOf(std::string_view traceparent);
 
 }  // namespace planwright::server

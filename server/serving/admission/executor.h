@@ -50,9 +50,9 @@ class Executor {
     int spare = 0;
     // >= 0.
     int max_waiting = 0;
-    // Of the jobs that wait and run together; a job that is alone may be larger.
+    // What the jobs that wait and run may hold together; a job that is alone may be larger.
     int64_t max_bytes = std::numeric_limits<int64_t>::max();
-    // Of QueuedJob::running_bytes of the jobs that run; a job that runs alone may take more.
+    // The most that QueuedJob::running_bytes of the jobs that run may add up to; a job that runs alone may take more.
     int64_t max_running_bytes = std::numeric_limits<int64_t>::max();
     // What a refused caller is told to wait.
     std::chrono::milliseconds retry_delay{1000};
@@ -147,7 +147,7 @@ class Executor {
   Clock::time_point last_start_;
   // What jobs that wait and run hold.
   SharedRoom room_;
-  // Of the jobs that run.
+  // Their sum over the jobs that run.
   int64_t running_bytes_ = 0;
   bool admitting_ = true;
   bool stopped_ = false;

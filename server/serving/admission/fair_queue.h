@@ -69,7 +69,7 @@ class FairQueue {
     double tokens = 0;
     std::optional<TimePoint> tokens_at;
 
-    // Those of a tenant with `limits` at `now`.
+    // The tokens of a tenant with `limits` at `now`.
     double TokensAt(TimePoint now, const TenantLimits& limits) const;
     std::size_t waiting_count() const { return waiting[0].size() + waiting[1].size(); }
   };

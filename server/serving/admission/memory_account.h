@@ -17,9 +17,9 @@ namespace planwright::server {
 class MemoryAccount {
  public:
   struct Options {
-    // Of all holds but the largest.
+    // What all holds but the largest may have together.
     int64_t max_bytes = 0;
-    // Of any hold. >= max_bytes.
+    // What any hold may have. >= max_bytes.
     int64_t max_hold = 0;
     // What an error calls those that hold them, e.g. "requests that are read".
     std::string holders;

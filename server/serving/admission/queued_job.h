@@ -44,7 +44,7 @@ struct QueuedJob {
   int64_t bytes = 0;
   // What it may take besides while it runs. >= 0.
   int64_t running_bytes = 0;
-  // Whose share of the server it uses.
+  // The tenant whose share of the server it uses.
   TenantName tenant;
   Priority priority = Priority::kInteractive;
 

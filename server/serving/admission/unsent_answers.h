@@ -39,7 +39,7 @@ class UnsentAnswers {
   using Clock = std::chrono::steady_clock;
 
   struct Options {
-    // Of all answers together; one that is alone may be larger.
+    // What all answers may take together; one that is alone may be larger.
     int64_t max_bytes = 0;
     // How long a reader may take nothing, and what it has besides for each MiB.
     std::chrono::nanoseconds send_timeout = std::chrono::minutes(1);
@@ -110,7 +110,7 @@ class UnsentAnswers {
   // Guarded by mutex_.
   Entries entries_;
   int64_t bytes_ = 0;
-  // Of those that hold any.
+  // What the answers of each tenant take; tenants without any are not listed.
   std::map<std::string, int64_t> bytes_of_;
   // Last: uses the above.
   std::jthread worker_;

@@ -140,8 +140,8 @@ CertificateName ReadName(const char* key, std::optional<NameKind> kind, ObjectRe
   return name.value_or(CertificateName{});
 }
 
-// Of releases that compared it with every name of a certificate: now with alternative names of the kind that it looks
-// like, since a common name is what its owner makes of it.
+// A key of older releases, which compared it with every name of a certificate: now it is compared with alternative
+// names of the kind that it looks like, since a common name is what its owner makes of it.
 constexpr char kSubject[] = "subject";
 
 CertificateName ReadCertificateName(const Json& json, ObjectReader& reader) {

@@ -52,7 +52,7 @@ class Authenticator {
   // message holds nothing of what was sent.
   absl::StatusOr<Caller> Identify(const Credentials& credentials) const;
 
-  // Those that the configuration names; none where nobody is asked who they are.
+  // The tenants that the configuration names; none where nobody is asked who they are.
   std::vector<std::string> Tenants() const;
 
  private:

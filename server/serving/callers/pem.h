@@ -46,7 +46,7 @@ absl::StatusOr<std::vector<PemBlock>> ReadPemBlocks(std::string_view file);
 // neither.
 absl::StatusOr<std::vector<X509Pointer>> ReadCertificates(std::string_view file);
 
-// The same for revocation lists.
+// Likewise all revocation lists of a file.
 absl::StatusOr<std::vector<CrlPointer>> ReadRevocationLists(std::string_view file);
 
 // The certificates in PEM form and nothing else.

@@ -64,7 +64,7 @@ class ClaimKeeper {
 
   Store& store_;
   const std::chrono::milliseconds lease_;
-  // Nobody else's.
+  // No other keeper has the same.
   const std::string name_;
   std::mutex mutex_;
   std::condition_variable_any changed_;

@@ -25,7 +25,7 @@ struct TenantLimits {
 
 struct TenantTable {
   std::map<std::string, TenantLimits> named;
-  // Of each tenant that is not named.
+  // The limits of each tenant that is not named.
   TenantLimits others;
 
   const TenantLimits& Of(const std::string& tenant) const {
@@ -33,7 +33,7 @@ struct TenantTable {
     return found == named.end() ? others : found->second;
   }
 
-  // The same weights without the limits, which are about searches, for the queues before and behind them.
+  // Returns the weights without the limits, which are about searches, for the queues before and behind them.
   TenantTable Weights() const {
     TenantTable weights{.named = {}, .others = {.weight = others.weight}};
     for (const auto& [name, limits] : named) weights.named[name] = {.weight = limits.weight};

@@ -38,7 +38,7 @@ class TenantShares {
   void Finish(const std::string& tenant, TimePoint start, TimePoint now);
 
   std::size_t Running(const std::string& tenant) const;
-  // Those that wait, in the order of their turns. kMany: those only that run less than their limit; kIdle: those only
+  // Tenants that wait, in the order of their turns. kMany: those only that run less than their limit; kIdle: those only
   // that run nothing; kAll: whatever they run.
   enum class Who { kMany, kIdle, kAll };
   std::vector<std::string> InTurn(TimePoint now, Who who = Who::kMany) const;

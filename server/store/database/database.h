@@ -36,14 +36,14 @@ class Database {
  public:
   enum class Access {
     kRead,
-    // The same, and all statements see the database as it was at the first one.
+    // As kRead, and all statements see the database as it was at the first one.
     kSnapshot,
     kWrite,
     // A write that makes room: it may use what is held in reserve for a full disk.
     kFree,
   };
 
-  // Of the disk that the database is on.
+  // How much room the disk has that the database is on.
   struct Room {
     int64_t free_bytes = 0;
     int64_t total_bytes = 0;
@@ -56,7 +56,7 @@ class Database {
   // Ends a SELECT of rows that this transaction is to have for itself, without those that others have; nothing where a
   // writer is alone anyway.
   virtual std::string_view skip_locked_clause() const = 0;
-  // The same, but it waits for others.
+  // Ends such a SELECT, but it waits for others.
   virtual std::string_view lock_clause() const = 0;
 
   // Runs `body` in a transaction: what it wrote is kept if it returns OK, else nothing of it. A transaction that others

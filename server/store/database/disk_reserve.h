@@ -34,7 +34,7 @@ class DiskReserve {
   const std::string path_;
 };
 
-// Of the disk on which `path` is; nullopt: it is not known.
+// Returns the room on the disk on which `path` is; nullopt: it is not known.
 std::optional<Database::Room> RoomAt(const std::string& path);
 
 }  // namespace planwright::server

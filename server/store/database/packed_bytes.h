@@ -10,7 +10,7 @@
 
 namespace planwright::server {
 
-// The same bytes give the same result.
+// Compresses `bytes` and adds a checksum; equal bytes give the same result.
 std::string Pack(std::string_view bytes);
 
 // What was packed. DATA_LOSS: `packed` is nothing that Pack returned.
@@ -18,7 +18,7 @@ absl::StatusOr<std::string> Unpack(std::string_view packed);
 
 // What was packed into the next column of `row`. DATA_LOSS, with the row and the column.
 absl::StatusOr<std::string> ReadPacked(RowReader& row);
-// The same, where an empty column holds nothing.
+// As ReadPacked, where an empty column holds nothing.
 absl::StatusOr<std::string> ReadOptional(RowReader& row);
 
 }  // namespace planwright::server

@@ -29,7 +29,7 @@ std::span<const SchemaStep> SchemaSteps();
 // FAILED_PRECONDITION: the schema is too new for this release, or too old: then --migrate helps.
 absl::Status PrepareSchema(Database& database, std::span<const SchemaStep> steps, bool migrate);
 
-// The same without changing anything; an empty database is FAILED_PRECONDITION, too.
+// As PrepareSchema without changing anything; an empty database is FAILED_PRECONDITION, too.
 absl::Status CheckSchema(Database& database, std::span<const SchemaStep> steps);
 
 }  // namespace planwright::server

@@ -38,9 +38,9 @@ class RowReader {
   int64_t Number() { return Next<int64_t>("a number", 0); }
   std::string Text() { return Next<std::string>("text", {}); }
   std::string Blob() { return std::string(BlobView()); }
-  // The same, in the row.
+  // The bytes in the row itself.
   std::string_view BlobView();
-  // Whatever it is.
+  // The next value, whatever its type.
   SqlValue Any();
 
   const absl::Status& status() const { return status_; }
@@ -102,7 +102,7 @@ class SqlResult {
     return value;
   }
 
-  // The same for all rows.
+  // As Read, for all rows.
   template <typename Value, typename Decode>
   absl::StatusOr<std::vector<Value>> ReadAll(Decode decode) const {
     std::vector<Value> values;

@@ -144,7 +144,7 @@ class SqliteConnection final : public Connection {
     return result;
   }
 
-  // Without waiting for anybody; that it could not be done is no error.
+  // Waits for nobody; that it could not be done is no error.
   void ShortenLog() {
     sqlite3_busy_timeout(handle_, 0);
     sqlite3_wal_checkpoint_v2(handle_, nullptr, SQLITE_CHECKPOINT_TRUNCATE, nullptr, nullptr);

@@ -11,7 +11,7 @@ namespace planwright::server {
 // UNAVAILABLE: the database cannot be reached, read or written just now.
 absl::Status StoreUnavailable(std::string_view why);
 
-// The same where what is missing is room: what is stored can be read and deleted.
+// UNAVAILABLE because room is missing: what is stored can be read and deleted.
 absl::Status StoreFull(std::string_view why);
 
 // Whether `status` is one that StoreFull made.

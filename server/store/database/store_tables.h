@@ -22,7 +22,7 @@ struct StoreTable {
   std::size_t key = 1;
 };
 
-// Of the schema of this release, but for claims, which are nobody's beyond a few seconds.
+// The tables of this release's schema, but for claims, which are nobody's beyond a few seconds.
 std::span<const StoreTable> StoreTables();
 
 // Told how far something is, now and then: rows of `table`, of how many.

@@ -26,7 +26,7 @@ inline constexpr std::size_t kMaxYamlDevices = 16'384;
 inline constexpr std::size_t kMaxYamlNodeEntries = 1024;
 inline constexpr std::size_t kMaxYamlClasses = 64;
 inline constexpr std::size_t kMaxYamlLabels = 16;
-// Of names of classes, of names and values of labels, and of the cluster's name.
+// Limits names of classes, names and values of labels, and the cluster's name.
 inline constexpr std::size_t kMaxYamlNameBytes = 256;
 
 // Whether `text` is meant as YAML about a cluster: it begins like YAML, and not with a field of a Cluster or of a

@@ -20,7 +20,7 @@ bool IsWordLetter(char c) {
   return c == '_' || c == '-' || c == '.' || absl::ascii_isalnum(static_cast<unsigned char>(c));
 }
 
-// In quotes, and short. A cut may split a character of several bytes: those become the replacement character.
+// Quotes and shortens it. A cut may split a character of several bytes: those become the replacement character.
 std::string Quoted(std::string_view text) {
   const bool is_long = text.size() > kMaxShownLength;
   return nlohmann::json(absl::StrCat(std::string(text.substr(0, kMaxShownLength)), is_long ? "..." : ""))

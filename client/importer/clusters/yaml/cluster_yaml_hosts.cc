@@ -85,7 +85,7 @@ absl::StatusOr<std::vector<std::string>> ExpandNumbers(std::string_view ranges, 
   return numbers;
 }
 
-// Every name with every ending, the endings fastest.
+// Joins every name with every ending, the endings fastest.
 std::vector<std::string> Combine(const std::vector<std::string>& names, const std::vector<std::string>& endings) {
   std::vector<std::string> combined;
   combined.reserve(names.size() * endings.size());

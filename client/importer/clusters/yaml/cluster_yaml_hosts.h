@@ -21,7 +21,7 @@ inline constexpr std::size_t kMaxHostNameBytes = 240;
 // linear in the length of the result. Source: the man page of Slurm's topology.conf.
 absl::StatusOr<std::vector<std::string>> ExpandHostList(std::string_view list, std::size_t max_hosts);
 
-// The same for names of anything ("node[0-1]/gpu[0-7]"): other characters are as good, and so is a name twice.
+// Likewise names of anything ("node[0-1]/gpu[0-7]"): other characters are as good, and so is a name twice.
 absl::StatusOr<std::vector<std::string>> ExpandNames(std::string_view list, std::size_t max_names);
 
 }  // namespace planwright::client

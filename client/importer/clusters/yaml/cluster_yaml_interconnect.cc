@@ -19,7 +19,7 @@ constexpr double kPcieLatencyMs = 0.010;
 
 constexpr std::size_t kMaxLevels = 8;
 constexpr int64_t kMaxHostsOfALevel = 1'000'000;
-// Of a matrix (cluster.proto).
+// The most devices of a matrix (cluster.proto).
 constexpr std::size_t kMaxMatrixDevices = 2048;
 
 struct Pcie {

@@ -22,7 +22,7 @@ struct YamlHosts {
   };
   // In the order of the devices; at least one.
   std::vector<Host> hosts;
-  // Of the slowest class in use; 0 where a class has none, whose name stands beside it.
+  // NVLink of the slowest class in use; 0 where a class has none, whose name stands beside it.
   double nvlink_bytes_per_second = 0;
   std::string class_without_nvlink;
 };
@@ -40,15 +40,15 @@ class YamlInterconnect {
   struct Link {
     double bytes_per_second = 0;
     double latency_ms = 0;
-    // Then the bandwidth is that of the devices.
+    // Whether the bandwidth is that of the devices instead.
     bool is_nvlink = false;
-    // Of a host, for all of its devices together.
+    // The port of a host, for all of its devices together.
     std::optional<double> port_bytes_per_second = std::nullopt;
   };
 
   // Hosts that reach each other over one link.
   struct Level {
-    // Of one group; unset: all of them.
+    // How many one group has; unset: all of them.
     std::optional<std::size_t> hosts;
     Link link;
   };

@@ -1,6 +1,6 @@
 // YAML written by strangers, read without trusting it: a small tree with the line of every node.
 //
-// Of YAML 1.2 the tree takes maps with text keys, lists, text and null. Anchors, aliases, tags and further documents
+// The tree takes of YAML 1.2 maps with text keys, lists, text and null. Anchors, aliases, tags and further documents
 // are refused, so nothing can multiply; size, depth, length of texts and keys of a map are limited.
 #ifndef PLANWRIGHT_CLIENT_IMPORTER_CLUSTERS_YAML_CLUSTER_YAML_TREE_H_
 #define PLANWRIGHT_CLIENT_IMPORTER_CLUSTERS_YAML_CLUSTER_YAML_TREE_H_
@@ -31,11 +31,11 @@ struct YamlNode {
 
   Kind kind = Kind::kNull;
   int line = 0;
-  // Of kText.
+  // What a kText says.
   std::string text;
-  // Of kMap, in the order of the file, equal ones included: keys[i] belongs to children[i].
+  // The keys of a kMap, in the order of the file, equal ones included: keys[i] belongs to children[i].
   std::vector<YamlKey> keys;
-  // Of kList and kMap.
+  // The members of a kList or kMap.
   std::vector<YamlNode> children;
 };
 

@@ -9,7 +9,7 @@ namespace {
 
 using Names = std::set<std::string_view>;
 
-// Of one element of a function such as exp.
+// Operations for one element of a function such as exp.
 constexpr double kFunctionFlops = 8;
 
 const ExportedTensor* At(const std::vector<const ExportedTensor*>& tensors, std::size_t index) {

@@ -130,7 +130,7 @@ class GraphBuilder {
     }
   }
 
-  // Those of a batch, where the first input has one.
+  // Sets the samples of a batch, where the first input has one.
   void SetSamples(const std::string& input) {
     const ExportedTensor* const tensor = Find(input);
     const bool has_batch = tensor != nullptr && !tensor->sizes.empty() && tensor->sizes.front() > 0;

@@ -23,7 +23,7 @@ constexpr int64_t kMostJsonBytes = int64_t{128} << 20;
 constexpr int64_t kSchemaMajor = 8;
 constexpr std::string_view kModels = "models/";
 constexpr std::string_view kJson = ".json";
-// Of releases of PyTorch before 2.8.
+// The file's name in releases of PyTorch before 2.8.
 constexpr std::string_view kOlderModel = "serialized_exported_program.json";
 
 absl::Status Refused(std::string_view source, std::string_view reason) {

@@ -7,9 +7,9 @@
 
 namespace planwright::client {
 
-// Of "nn_module_stack": "key,path,class" from the outermost module to the innermost one, between semicolons. The path
-// up to its first number: "model.layers.3" of "model.layers.3.attn"; without one that of the innermost module:
-// "model.embed_tokens". Empty: no module has a name.
+// `stack` is an "nn_module_stack": "key,path,class" from the outermost module to the innermost one, between semicolons.
+// Returns the path up to its first number: "model.layers.3" of "model.layers.3.attn"; without one that of the innermost
+// module: "model.embed_tokens". Empty: no module has a name.
 std::string LayerOfModuleStack(std::string_view stack);
 
 }  // namespace planwright::client

@@ -87,7 +87,7 @@ class ChainLayout {
   std::vector<std::vector<int32_t>> lanes_;
   std::vector<std::size_t> lane_of_;
   std::vector<uint64_t> position_of_;
-  // Of 8 lanes with 8 bits each or 4 with 16: shifts instead of divisions, in the innermost loops.
+  // A word holds 8 lanes of 8 bits each or 4 of 16: so the innermost loops shift instead of dividing.
   std::size_t lane_bits_log2_ = 3;
   std::size_t lanes_log2_ = 3;
   uint64_t lane_mask_ = 0xFF;

@@ -356,7 +356,7 @@ class Cursor {
   const Shared<W>& shared_;
   ChainCode<W> code_{};
   int64_t weight_ = 0;
-  // Of all nets; the other members know those only that are not local.
+  // The weight of all nets that the ideal cuts; the other members know only nets that are not local.
   int64_t border_ = 0;
   // Predecessors of each block that are not in the ideal.
   std::vector<int32_t> missing_;

@@ -307,8 +307,8 @@ bool ReachedSet<W>::ReachesFromTree(Probe& probe) const {
     if (least_time > probe.max_time) continue;
     const int64_t max_total = probe.WithoutAllReduce(probe.max_total, greatest);
     if (least_time + std::max<int64_t>(0, border + extreme.min_border - item.correction) > max_total) continue;
-    // The same once more with the correction for that code, which is tighter than what the parent knew but takes a walk
-    // over the nets of the border.
+    // Both tests are made once more with the correction for that code, which is tighter than what the parent knew but
+    // takes a walk over the nets of the border.
     if (border > 0) {
       item.correction = std::min(item.correction, probe.query.Correction(greatest));
       if (least_time + std::max<int64_t>(0, border + extreme.min_border - item.correction) > max_total) continue;

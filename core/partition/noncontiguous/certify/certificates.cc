@@ -118,7 +118,7 @@ class Certifier {
     if (refuted >= 0) Raise(scaled, refuted * scaled.scale, kPacking);
   }
 
-  // First just below the incumbent, then halving.
+  // Asks first just below the incumbent, then halves.
   void Merge(const ScaledRelaxation& scaled) {
     const int64_t finest = (incumbent_ - bound_) / kFinestPart + 1;
     int64_t target = incumbent_ - 1;
@@ -157,7 +157,7 @@ class Certifier {
     }
   }
 
-  // Both methods, the one that did more before first, or that one alone.
+  // Runs both methods, the one that did more before first, or that one alone.
   void Round(Proof& proof, int64_t share) {
     const std::string_view other = proof.leader == kConfigurations ? kBranchAndBound : kConfigurations;
     const Gain by_leader = Search(proof, share, proof.leader);

@@ -14,7 +14,7 @@ namespace {
 
 // Fine enough for the rounding of single prices not to matter; times some thousand payers it fits.
 constexpr double kPriceSum = static_cast<double>(int64_t{1} << 44U);
-// Of prices: the norm of a step where prices are equal is this part of theirs.
+// The norm of the first step, as a share of the norm of prices that are all equal.
 constexpr double kFirstStep = 0.06;
 constexpr double kStepDecay = 0.7;
 constexpr int kFailuresBeforeDecay = 12;

@@ -128,7 +128,7 @@ class Round {
   const int64_t max_load_;
   StepBudget& budget_;
   Poller& poller_;
-  // Of the relaxation as it was: what is struck out later only makes it weaker.
+  // Made of the relaxation as it was at first: what is struck out later only makes it weaker.
   const PackingBound packing_;
   IsolatingCut cut_;
   std::vector<Side> sides_;

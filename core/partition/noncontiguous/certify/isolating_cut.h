@@ -58,7 +58,7 @@ class IsolatingCut {
   std::vector<Arc> arcs_;
   std::vector<int64_t> capacity_;
 
-  // Of the flow under way.
+  // What the flow under way leaves of the capacities, in both directions.
   std::vector<int64_t> residual_;
   // By vertex: what can leave to the sink.
   std::vector<int64_t> to_sink_;

@@ -158,7 +158,7 @@ bool PackingBound::RefutesAtRoot() const {
   }
   std::vector<Wide> sum_of_first(sizes.size() + 1, 0);
   for (std::size_t i = 0; i < sizes.size(); ++i) sum_of_first[i + 1] = sum_of_first[i] + sizes[i];
-  // Of the m = payers x each + 1 largest some payer gets each + 1.
+  // Some payer gets each + 1 of the payers x each + 1 largest groups, at least the shortest of these.
   const auto payers = static_cast<std::size_t>(relaxation_.num_payers);
   for (std::size_t each = 1; each * payers < sizes.size(); ++each) {
     const std::size_t count = each * payers + 1;

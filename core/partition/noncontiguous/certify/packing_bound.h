@@ -30,7 +30,7 @@ class PackingBound {
   // Whether no completion keeps all loads at or below the max load. `place_of`: by group; `loads`: for every payer in
   // use what it must spend on its groups and on transfers, whatever else it holds. O(functions x groups).
   bool Refutes(std::span<const int32_t> place_of, std::span<const int64_t> loads) const;
-  // The same before any decision, with one argument more, the pigeonhole: one of k payers gets at least ceil(m/k) of m
+  // Likewise before any decision, with one argument more, the pigeonhole: one of k payers gets at least ceil(m/k) of m
   // groups that only payers can run, and these take at least as long as the shortest. O(functions x groups).
   bool RefutesAtRoot() const;
 
@@ -48,7 +48,7 @@ class PackingBound {
   // What is worth less than `least_size` is worth nothing. `budget`: of the others, for undecided groups.
   bool Exceeds(std::span<const int32_t> place_of, std::span<const int64_t> loads, int64_t budget, int64_t least_size,
                int64_t capacity, const Value& value) const;
-  // Of the others, after what is decided; negative: too little.
+  // What is left of the others' budget after what is decided; negative: it does not suffice.
   int64_t BudgetLeft(std::span<const int32_t> place_of) const;
   std::vector<int64_t> SmallSizes(std::span<const int32_t> place_of, std::span<const int64_t> loads) const;
 

@@ -9,7 +9,7 @@
 namespace planwright {
 namespace {
 
-// Of what a net holds so far; two bits.
+// What a net holds so far, in two bits.
 constexpr uint64_t kAllOut = 0;
 constexpr uint64_t kAllIn = 1;
 constexpr uint64_t kMixed = 2;

@@ -83,7 +83,7 @@ class SetPricing {
   std::vector<Position> positions_;
   double mean_states_ = 0;
 
-  // Of the run under way.
+  // State of the run under way.
   int64_t max_load_ = 0;
   int64_t interval_ = 1;
   std::vector<int64_t> links_;
