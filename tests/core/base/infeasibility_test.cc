@@ -54,5 +54,20 @@ TEST(NoPlanFoundTest, IsADeadlineErrorOfItsOwn) {
   EXPECT_EQ(InfeasibilityOf(status), std::nullopt);
 }
 
+TEST(NoPlanFoundTest, CarriesTheLimitThatWasSpent) {
+  EXPECT_EQ(SpentLimitOf(NoPlanFoundError("allow more work", SpentLimit::kWork)), SpentLimit::kWork);
+  EXPECT_EQ(SpentLimitOf(NoPlanFoundError("allow more time", SpentLimit::kTime)), SpentLimit::kTime);
+  EXPECT_EQ(SpentLimitOf(NoPlanFoundError("allow more")), SpentLimit::kNone);
+  EXPECT_EQ(SpentLimitOf(absl::DeadlineExceededError("allow more time")), SpentLimit::kNone);
+}
+
+TEST(RejectedPlanTest, IsAnInternalErrorOfItsOwn) {
+  const absl::Status status = RejectedPlanError("a device holds too much");
+  EXPECT_EQ(status.code(), absl::StatusCode::kInternal);
+  EXPECT_TRUE(IsRejectedPlan(status));
+  EXPECT_FALSE(IsRejectedPlan(absl::InternalError("a device holds too much")));
+  EXPECT_FALSE(IsNoPlanFound(status));
+}
+
 }  // namespace
 }  // namespace planwright
