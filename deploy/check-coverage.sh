@@ -20,5 +20,5 @@ done
 llvm-cov-19 export --summary-only --instr-profile=build/coverage/all.profdata "${programs[@]}" \
   | ./deploy/report-coverage.py
 llvm-cov-19 show --format=html --output-dir=build/coverage/report --show-branches=count \
-  --instr-profile=build/coverage/all.profdata "${programs[@]}" core server client
+  --instr-profile=build/coverage/all.profdata "${programs[@]}" --sources "$PWD"/{core,server,client}
 exit "$result"
