@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """Changes one operator, constant or condition of a tree's sources at a time and says which changes no test noticed.
 
-All changes are compiled at once, each behind a switch that the environment turns (deploy/mutants/planwright_mutants.h);
+All changes are compiled at once, each behind a switch that the environment turns (tests/support/mutants.h);
 one that does not compile does not count. The tests run once without any change on, which records which case reaches
 which change and how long it takes; then, for each change, only the cases that reach it, cheapest first, until one fails
 or takes several times as long as it should. Each line of the output is a change; the ones that nobody noticed stand
@@ -113,7 +113,6 @@ class Tree:
             if not object_file.startswith("tests/"):
                 self.objects[os.path.relpath(command["file"], self.tree)] = object_file
         self.originals = {}
-        shutil.copy(HERE / "planwright_mutants.h", self.tree)
 
     def write(self, path, numbered):
         file = self.tree / path

@@ -294,4 +294,4 @@ def switched(text, numbered):
         # What is known during compilation has no switch.
         line = code.count("\n", 0, change.place[0])
         lines[line] = re.sub(r"\bconstexpr (?=.*=)", "const ", lines[line])
-    return '#include "planwright_mutants.h"\n#line 1\n' + "\n".join(lines)
+    return '#include "tests/support/mutants.h"\n#line 1\n' + "\n".join(lines)

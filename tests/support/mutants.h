@@ -1,5 +1,5 @@
-#ifndef PLANWRIGHT_MUTANTS_H_
-#define PLANWRIGHT_MUTANTS_H_
+#ifndef PLANWRIGHT_TESTS_SUPPORT_MUTANTS_H_
+#define PLANWRIGHT_TESTS_SUPPORT_MUTANTS_H_
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -59,4 +59,4 @@ inline bool On(int number) {
 
 }  // namespace planwright_mutants
 
-#endif  // PLANWRIGHT_MUTANTS_H_
+#endif  // PLANWRIGHT_TESTS_SUPPORT_MUTANTS_H_

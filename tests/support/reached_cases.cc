@@ -5,7 +5,7 @@
 #include <fstream>
 #include <string>
 
-#include "planwright_mutants.h"
+#include "tests/support/mutants.h"
 
 namespace planwright_mutants {
 namespace {
