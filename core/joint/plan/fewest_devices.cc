@@ -206,7 +206,7 @@ class FewestDevices {
   Reply AskInOrder(const TrainingCluster& part) const {
     const double gap = std::min(question_.relative_gap, kDecisiveGap);
     JointRequest request{question_.pricer, part, question_.settings, question_.reserved_bytes, gap};
-    if (is_any_step() && MayBePlain()) return AskWhetherHeld(request);
+    if (is_any_step() && PlainHoldsWhatOthersDo(request)) return AskWhetherHeld(request);
     request.enough_ps = most_ps_;
     // Where all are enough, by how much others miss the target does not matter.
     if (!reached_.empty() && !is_any_step()) request.known_step_ps = most_ps_ + most_ps_ / 1'000 + 1;
@@ -215,7 +215,7 @@ class FewestDevices {
     return {DecisionOf(request, reaches, outcome.step_bound_ps > most_ps_), std::move(outcome.plan), part};
   }
 
-  // What holds a plan of another schedule holds one of 1F1B.
+  // REQUIRES: PlainHoldsWhatOthersDo(request).
   Reply AskWhetherHeld(const JointRequest& request) const {
     const DeviceRow row(request.cluster);
     FewestOutcome outcome = SearchFewestDevices(request, std::nullopt, row.size(), limits_);

@@ -35,9 +35,7 @@ int64_t DevicesOf(const TrainingCluster& cluster) {
 std::optional<bool> Fits(const JointRequest& request, const TrainingCluster& cluster, const JointSettings& settings,
                          const SolveLimits& limits) {
   const JointRequest asked{request.pricer, cluster, settings, request.reserved_bytes, kAnyPlan};
-  const auto plain = std::find(settings.orders.begin(), settings.orders.end(), PipelineOrder::kOneFOneB);
-  // What holds a plan of another order holds one of this.
-  if (plain != settings.orders.end()) {
+  if (PlainHoldsWhatOthersDo(asked)) {
     const FewestOutcome outcome = SearchFewestDevices(asked, std::nullopt, DevicesOf(cluster), limits);
     if (outcome.plan.has_value()) return true;
     return outcome.is_proven ? std::optional(false) : std::nullopt;
@@ -55,6 +53,15 @@ TrainingCluster WithNodes(const TrainingCluster& cluster, int32_t nodes) {
   // How far nodes are apart decides nothing about what fits.
   grown.groups.clear();
   return grown;
+}
+
+// The fewest devices in so many nodes that hold the model; all of them where that is not proven.
+int64_t FewestDevices(const JointRequest& request, int32_t nodes, const SolveLimits& limits) {
+  const TrainingCluster cluster = WithNodes(request.cluster, nodes);
+  const JointRequest asked{request.pricer, cluster, request.settings, request.reserved_bytes, kAnyPlan};
+  if (!PlainHoldsWhatOthersDo(asked)) return DevicesOf(cluster);
+  const FewestOutcome outcome = SearchFewestDevices(asked, std::nullopt, DevicesOf(cluster), limits);
+  return outcome.plan.has_value() && outcome.is_proven ? outcome.devices : DevicesOf(cluster);
 }
 
 // The fewest nodes of the first class that hold the model; nullopt: none that were tried.
@@ -217,7 +224,7 @@ Infeasibility WhatWouldFit(const JointRequest& request, const SolveLimits& limit
   Infeasibility infeasibility;
   const std::optional<int32_t> nodes = FewestNodes(request, limits);
   if (nodes.has_value()) {
-    infeasibility.minimum_devices = static_cast<int32_t>(*nodes * part.devices_per_node);
+    infeasibility.minimum_devices = static_cast<int32_t>(FewestDevices(request, *nodes, limits));
     would_fit.push_back(
         absl::StrCat(*nodes, *nodes == 1 ? " node" : " nodes", " (", infeasibility.minimum_devices, " devices)"));
   }

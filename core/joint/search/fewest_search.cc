@@ -177,6 +177,17 @@ class FewestSearch {
 
 }  // namespace
 
+bool PlainHoldsWhatOthersDo(const JointRequest& request) {
+  const std::vector<PipelineOrder>& orders = request.settings.orders;
+  const auto may_be = [&](PipelineOrder order) {
+    return std::find(orders.begin(), orders.end(), order) != orders.end();
+  };
+  if (!may_be(PipelineOrder::kOneFOneB)) return false;
+  const std::vector<int32_t>& kinds = request.pricer.kinds();
+  if (!may_be(PipelineOrder::kInterleaved) || kinds.size() < 4) return true;
+  return std::all_of(kinds.begin() + 1, kinds.end() - 1, [&](int32_t kind) { return kind == kinds[1]; });
+}
+
 FewestOutcome SearchFewestDevices(const JointRequest& request, std::optional<int64_t> most_ps, int64_t most_devices,
                                   const SolveLimits& limits) {
   const std::optional<SegmentNumbers> segments = NumberSegments(request.pricer.kinds(), limits);

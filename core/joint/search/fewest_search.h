@@ -26,6 +26,10 @@ struct FewestOutcome {
   bool is_proven = false;
 };
 
+// Whether what holds a pipeline of any order that may be chosen holds one of 1F1B, which must be among them: all but
+// INTERLEAVED of layers that differ between the first and the last, whose chunks may share a device as no stage could.
+bool PlainHoldsWhatOthersDo(const JointRequest& request);
+
 // The 1F1B pipelines of `request` on at most `most_devices` devices whose closed form is at most `most_ps`; nullopt:
 // that fit, whatever they take. Steps beyond kLongestStepPs (families.h) are left out, which is no proof.
 // REQUIRES: 1F1B may be chosen; one class of devices and no groups of nodes, or nothing is asked of the time and

@@ -136,7 +136,7 @@ TEST(JointDefectsTest, DevicesBeyondWholeNodesCount) {
   request.problem.devices_to_use.max_devices = 2;
   const std::optional<Infeasibility> infeasibility = InfeasibilityOf(Make(request).status());
   ASSERT_TRUE(infeasibility.has_value());
-  EXPECT_EQ(infeasibility->minimum_devices, 4);
+  EXPECT_EQ(infeasibility->minimum_devices, 3);
 }
 
 TEST(JointDefectsTest, HealthyDevicesOfANodeWithoutOneAreUsed) {

@@ -118,7 +118,7 @@ TEST(JointRequestTest, SaysWhatWouldFit) {
   ASSERT_TRUE(infeasibility.has_value()) << plan.status();
   EXPECT_GT(infeasibility->minimum_devices, 8);
   EXPECT_THAT(std::string(plan.status().message()), HasSubstr("it would fit with"));
-  const std::string enough = "dgx-h100:" + std::to_string(infeasibility->minimum_devices / 8);
+  const std::string enough = "dgx-h100:" + std::to_string((infeasibility->minimum_devices + 7) / 8);
   EXPECT_TRUE(Make(RequestOf("gpt-175b", enough, 64)).ok());
 }
 
