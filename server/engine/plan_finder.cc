@@ -41,6 +41,11 @@ bool SpeaksOfOthers(absl::StatusCode code, bool is_other) {
   return code == absl::StatusCode::kInvalidArgument || (is_other && code == absl::StatusCode::kFailedPrecondition);
 }
 
+// Whether any plan answers the order, which has been cancelled.
+bool TakesAnyPlan(const PlanFinder::Order& order) {
+  return order.takes_what_is_found && order.context.stop.stop_requested();
+}
+
 // Hands what a search tells to all who wait for it, and its two ends to the log of the order that it is made for.
 template <typename Search>
 class SearchRelay final : public SearchObserver {
@@ -306,10 +311,15 @@ void PlanFinder::Deliver(const PendingOrderPtr& pending, const Result& result) {
 
 void PlanFinder::Share(const PendingOrderPtr& pending, const Result& result) {
   const Order& order = pending->order;
-  const bool is_enough = result.plan.ok() && Satisfies(**result.plan, engine_.EffortFor(order.task, order.context));
+  const bool takes_any = TakesAnyPlan(order);
+  const bool is_enough =
+      result.plan.ok() && (takes_any || Satisfies(**result.plan, engine_.EffortFor(order.task, order.context)));
   // Otherwise the search had less time than this call has.
   if (!is_enough) return Serve(pending);
-  const std::shared_ptr<const CachedPlan> plan = engine_.InWordsOf(order.task, *result.plan, order.context);
+  CallContext context = order.context;
+  // What ended the search does not end the check of its plan.
+  if (takes_any) context.stop = {};
+  const std::shared_ptr<const CachedPlan> plan = engine_.InWordsOf(order.task, *result.plan, context);
   if (plan == nullptr) return SearchAlone(pending);
   if (!result.is_fetched) ++shared_;
   order.done(AnswerOf(order.task, *plan, /*from_cache=*/true),

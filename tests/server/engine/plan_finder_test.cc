@@ -57,6 +57,19 @@ struct Phases final : public SearchObserver {
   std::atomic<int> count{0};
 };
 
+// Waits for the first plan of a search.
+class FirstPlan final : public SearchObserver {
+ public:
+  void OnIncumbent(const Incumbent& /*incumbent*/) override {
+    if (!is_found_.exchange(true)) found_.count_down();
+  }
+  void Wait() { found_.wait(); }
+
+ private:
+  std::atomic<bool> is_found_{false};
+  std::latch found_{1};
+};
+
 // One caller at the finder.
 class Caller {
  public:
@@ -247,15 +260,35 @@ TEST_F(PlanFinderTest, TheLastOneThatLeavesStopsTheSearch) {
 
 // Operations keep what their searches have found when they are cancelled.
 TEST_F(PlanFinderTest, OneWhoTakesWhatIsFoundStopsTheSearchAndGetsItsPlan) {
+  FirstPlan first_plan;
   Caller caller;
-  PlanFinder::Order order = caller.Order(HardTask(), searches_);
+  PlanFinder::Order order = caller.Order(HardTask(), searches_, &first_plan);
   order.takes_what_is_found = true;
   finder_.Take(std::move(order));
-  searches_.first_started.wait();
+  first_plan.Wait();
   caller.Leave();
   const absl::StatusOr<v1::Plan> plan = caller.Wait();
   ASSERT_TRUE(plan.ok()) << plan.status();
   EXPECT_EQ(plan->provenance().stop_reason(), v1::STOP_REASON_CANCELLED);
+  EXPECT_EQ(searches_.stopped, 1);
+}
+
+TEST_F(PlanFinderTest, OneWhoJoinedASearchAndTakesWhatIsFoundGetsItsPlan) {
+  FirstPlan first_plan;
+  Caller first;
+  finder_.Take(first.Order(HardTask(), searches_, &first_plan));
+  Caller second;
+  PlanFinder::Order order = second.Order(HardTask(), searches_);
+  order.takes_what_is_found = true;
+  finder_.Take(std::move(order));
+  first_plan.Wait();
+  first.Leave();
+  EXPECT_EQ(first.Wait().status().code(), absl::StatusCode::kCancelled);
+  second.Leave();
+  const absl::StatusOr<v1::Plan> plan = second.Wait();
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  EXPECT_EQ(second.source(), PlanSource::kShared);
+  EXPECT_EQ(searches_.started, 1);
   EXPECT_EQ(searches_.stopped, 1);
 }
 
