@@ -8,7 +8,7 @@ if [[ $# == 0 ]]; then
   set -- tests/core tests/property tests/reference tests/server/serving tests/server/store tests/server/engine tests/server/codec
 fi
 
-./deploy/setup.sh build test
+./deploy/setup.sh build test checks
 ./deploy/tsan-libraries.sh
 cmake --preset tsan
 cmake --build --preset tsan --parallel "$(nproc)" --target "${@/%//all}"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Builds oneTBB and absl_synchronization from Debian's own source with the thread sanitizer into .tsan/lib.
+# Builds oneTBB and absl_synchronization from Debian's own source with clang's thread sanitizer into .tsan/lib.
 #
 # Why: the sanitizer knows nothing of what uninstrumented libraries synchronise. With Debian's builds race-free code
 # gets hundreds of reports, and suppressing oneTBB's frames hides real races in our loop bodies. These two libraries
@@ -13,7 +13,7 @@ cache=$PWD/.tsan
 source_version() { dpkg-query --show --showformat='${source:Version}' "$1"; }
 tbb_version=$(source_version libtbb-dev)
 absl_version=$(source_version libabsl-dev)
-stamp="onetbb=$tbb_version abseil=$absl_version"
+stamp="clang=19 onetbb=$tbb_version abseil=$absl_version"
 if [[ -f "$cache/stamp" && "$(cat "$cache/stamp")" == "$stamp" ]]; then
   echo "tsan-libraries: $stamp are in $cache/lib" >&2
   exit 0
@@ -33,11 +33,12 @@ apt-get "${apt_options[@]}" update
 (cd "$cache/source" && apt-get "${apt_options[@]}" source "onetbb=$tbb_version" "abseil=$absl_version")
 
 cmake -S "$cache"/source/onetbb-* -B "$cache/tbb" -G Ninja --log-level=WARNING -DCMAKE_BUILD_TYPE=RelWithDebInfo \
-  -DTBB_TEST=OFF -DTBB_SANITIZE=thread -DTBB_STRICT=OFF
+  -DCMAKE_C_COMPILER=clang-19 -DCMAKE_CXX_COMPILER=clang++-19 -DTBB_TEST=OFF -DTBB_SANITIZE=thread -DTBB_STRICT=OFF
 cmake --build "$cache/tbb" --parallel "$(nproc)"
 cmake -S "$cache"/source/abseil-* -B "$cache/absl" -G Ninja --log-level=WARNING -DCMAKE_BUILD_TYPE=RelWithDebInfo \
   -DCMAKE_CXX_STANDARD=17 -DABSL_PROPAGATE_CXX_STD=ON -DBUILD_TESTING=OFF -DBUILD_SHARED_LIBS=ON \
-  -DCMAKE_CXX_FLAGS=-fsanitize=thread
+  -DCMAKE_C_COMPILER=clang-19 -DCMAKE_CXX_COMPILER=clang++-19 \
+  -DCMAKE_CXX_FLAGS="-fsanitize=thread -fclang-abi-compat=17"
 cmake --build "$cache/absl" --parallel "$(nproc)" --target synchronization
 
 find "$cache/tbb" "$cache/absl" \( -name 'libtbb.so.*' -o -name 'libabsl_synchronization.so.*' \) \
