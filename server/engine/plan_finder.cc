@@ -46,20 +46,21 @@ bool TakesAnyPlan(const PlanFinder::Order& order) {
   return order.takes_what_is_found && order.context.stop.stop_requested();
 }
 
-// Hands what a search tells to all who wait for it, and its two ends to the log of the order that it is made for.
+// Hands what a search tells to all who wait for it, also to those who come later, and its two ends to the log of the
+// order that it is made for.
 template <typename Search>
 class SearchRelay final : public SearchObserver {
  public:
   SearchRelay(Search& search, SearchObserver* log) : search_(search), log_(log) {}
 
   void OnPhase(std::string_view phase) override {
-    search_.Publish([phase](SearchObserver& observer) { observer.OnPhase(phase); });
+    search_.PublishAndKeep(kPhase, [name = std::string(phase)](SearchObserver& observer) { observer.OnPhase(name); });
   }
   void OnIncumbent(const Incumbent& incumbent) override {
-    search_.Publish([&incumbent](SearchObserver& observer) { observer.OnIncumbent(incumbent); });
+    search_.PublishAndKeep(kIncumbent, [incumbent](SearchObserver& observer) { observer.OnIncumbent(incumbent); });
   }
   void OnBound(const Bound& bound) override {
-    search_.Publish([&bound](SearchObserver& observer) { observer.OnBound(bound); });
+    search_.PublishAndKeep(kBound, [bound](SearchObserver& observer) { observer.OnBound(bound); });
   }
   bool wants_incumbent_plans() const override {
     bool wanted = false;
@@ -67,7 +68,9 @@ class SearchRelay final : public SearchObserver {
     return wanted;
   }
   void OnIncumbentAnswer(const v1::Plan& plan) override {
-    search_.Publish([&plan](SearchObserver& observer) { observer.OnIncumbentAnswer(plan); });
+    search_.PublishAndKeep(kAnswer, [kept = std::make_shared<const v1::Plan>(plan)](SearchObserver& observer) {
+      observer.OnIncumbentAnswer(*kept);
+    });
   }
   void OnSearchStart(const SearchStart& start) override {
     if (log_ != nullptr) log_->OnSearchStart(start);
@@ -77,6 +80,9 @@ class SearchRelay final : public SearchObserver {
   }
 
  private:
+  // What is kept for those who come later, in the order in which they are told.
+  enum Kind { kPhase, kBound, kIncumbent, kAnswer };
+
   Search& search_;
   SearchObserver* log_;
 };

@@ -10,6 +10,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <unordered_map>
@@ -35,12 +36,14 @@ template <typename Result, typename Listener, typename Work>
 class SharedWork {
  public:
   using TimePoint = std::chrono::steady_clock::time_point;
+  using Event = std::function<void(Listener&)>;
 
   // One caller.
   struct Waiter {
     // Told the result, on the thread that completes the work; must not call Join, Leave, Refuse or Complete.
     std::function<void(const Result&)> on_result;
     // nullptr: not told of events. Outlives the caller's stay; must not call Join, Leave, Refuse or Complete either.
+    // Told by Join, on its thread, of events before it came that are kept.
     Listener* listener = nullptr;
   };
 
@@ -75,17 +78,11 @@ class SharedWork {
     }
 
     // Tells every caller that listens.
-    void Publish(const std::function<void(Listener&)>& event) {
-      std::vector<std::shared_ptr<Place>> places;
-      {
-        const std::lock_guard lock(mutex_);
-        for (const auto& [number, place] : places_) places.push_back(place);
-      }
-      for (const std::shared_ptr<Place>& place : places) {
-        const std::lock_guard lock(place->mutex);
-        if (place->listener != nullptr) event(*place->listener);
-      }
-    }
+    void Publish(const Event& event) { TellAll(event, std::nullopt); }
+
+    // Those who come later are told the last event of each kind too, in the order of the kinds. The event owns what it
+    // tells.
+    void PublishAndKeep(int kind, const Event& event) { TellAll(event, kind); }
 
    private:
     friend class SharedWork;
@@ -104,10 +101,34 @@ class SharedWork {
         listener = nullptr;
       }
     };
+
+    // Holds back what is published for a caller that has just come until it has been told what was kept.
+    struct News {
+      std::shared_ptr<Place> place;
+      std::unique_lock<std::mutex> lock;
+      std::map<int, Event> kept;
+
+      void Tell() {
+        for (const auto& [kind, event] : kept) event(*place->listener);
+      }
+    };
     using Places = std::map<uint64_t, std::shared_ptr<Place>>;
 
     Piece(std::string key, TimePoint answer_by, std::shared_ptr<Work> work)
         : key_(std::move(key)), answer_by_(answer_by), work_(std::move(work)) {}
+
+    void TellAll(const Event& event, std::optional<int> kept_as) {
+      std::vector<std::shared_ptr<Place>> places;
+      {
+        const std::lock_guard lock(mutex_);
+        if (kept_as.has_value()) kept_[*kept_as] = event;
+        for (const auto& [number, place] : places_) places.push_back(place);
+      }
+      for (const std::shared_ptr<Place>& place : places) {
+        const std::lock_guard lock(place->mutex);
+        if (place->listener != nullptr) event(*place->listener);
+      }
+    }
 
     // Takes `place` out of its turn; the turn if nobody else waits for it and the work has not begun, else nullptr.
     // REQUIRES: mutex_ is held.
@@ -125,6 +146,8 @@ class SharedWork {
     // Guarded by mutex_.
     Places places_;
     uint64_t arrivals_ = 0;
+    // The last event of each kind that is kept.
+    std::map<int, Event> kept_;
     // nullptr: it has begun, or will not begin any more.
     std::shared_ptr<Work> work_;
     // By group, until the work begins.
@@ -155,16 +178,9 @@ class SharedWork {
   // Joins the piece of work of the key, unless that may take longer than the caller's patience, else opens one for
   // `work`; later callers join the one that was opened last.
   Share Join(const Request& request, std::shared_ptr<Work> work, Waiter waiter) {
-    const std::lock_guard lock(mutex_);
-    const auto found = pieces_.find(request.key);
-    if (found != pieces_.end() && found->second->answer_by_ <= request.patience) {
-      Share share{.piece = found->second};
-      if (AddCaller(share, request.group, waiter)) return share;
-    }
-    Share share{.piece = std::shared_ptr<Piece>(new Piece(request.key, request.answer_by, std::move(work))),
-                .leads = true};
-    AddCaller(share, request.group, waiter);
-    pieces_[request.key] = share.piece;
+    typename Piece::News news;
+    const Share share = TakePlace(request, std::move(work), waiter, news);
+    news.Tell();
     return share;
   }
 
@@ -252,8 +268,23 @@ class SharedWork {
   }
 
  private:
+  // Join, but for what the caller is yet to be told.
+  Share TakePlace(const Request& request, std::shared_ptr<Work> work, Waiter& waiter, typename Piece::News& news) {
+    const std::lock_guard lock(mutex_);
+    const auto found = pieces_.find(request.key);
+    if (found != pieces_.end() && found->second->answer_by_ <= request.patience) {
+      Share share{.piece = found->second};
+      if (AddCaller(share, request.group, waiter, news)) return share;
+    }
+    Share share{.piece = std::shared_ptr<Piece>(new Piece(request.key, request.answer_by, std::move(work))),
+                .leads = true};
+    AddCaller(share, request.group, waiter, news);
+    pieces_[request.key] = share.piece;
+    return share;
+  }
+
   // False: the piece is over. REQUIRES: mutex_ is held.
-  static bool AddCaller(Share& share, const std::string& group, Waiter& waiter) {
+  static bool AddCaller(Share& share, const std::string& group, Waiter& waiter, typename Piece::News& news) {
     Piece& piece = *share.piece;
     const std::lock_guard lock(piece.mutex_);
     if (piece.is_over_) return false;
@@ -266,6 +297,7 @@ class SharedWork {
       ++turn->callers;
       place->turn = turn;
     }
+    if (place->listener != nullptr) news = {place, std::unique_lock(place->mutex), piece.kept_};
     share.number = ++piece.arrivals_;
     piece.places_.emplace(share.number, std::move(place));
     return true;

@@ -64,6 +64,7 @@ class FirstPlan final : public SearchObserver {
     if (!is_found_.exchange(true)) found_.count_down();
   }
   void Wait() { found_.wait(); }
+  bool is_found() const { return is_found_; }
 
  private:
   std::atomic<bool> is_found_{false};
@@ -290,6 +291,21 @@ TEST_F(PlanFinderTest, OneWhoJoinedASearchAndTakesWhatIsFoundGetsItsPlan) {
   EXPECT_EQ(second.source(), PlanSource::kShared);
   EXPECT_EQ(searches_.started, 1);
   EXPECT_EQ(searches_.stopped, 1);
+}
+
+TEST_F(PlanFinderTest, WhoJoinsASearchIsToldWhatItHasFound) {
+  FirstPlan first_plan;
+  Caller first;
+  finder_.Take(first.Order(HardTask(), searches_, &first_plan));
+  first_plan.Wait();
+  FirstPlan heard;
+  Caller second;
+  finder_.Take(second.Order(HardTask(), searches_, &heard));
+  EXPECT_TRUE(heard.is_found());
+  first.Leave();
+  second.Leave();
+  EXPECT_EQ(second.Wait().status().code(), absl::StatusCode::kCancelled);
+  EXPECT_EQ(searches_.started, 1);
 }
 
 TEST_F(PlanFinderTest, WhatOthersWaitForGoesOnAlsoForOneWhoTakesWhatIsFound) {

@@ -138,6 +138,23 @@ TEST_F(SharedWorkTest, ListenersHearEventsWhileTheyStay) {
   EXPECT_EQ(second.events, 1);
 }
 
+TEST_F(SharedWorkTest, WhoComesLaterIsToldTheLastEventOfEachKindThatIsKept) {
+  const auto add = [](int events) { return [events](Counter& counter) { counter.events += events; }; };
+  const Works::Share first = Join("a");
+  first.piece->PublishAndKeep(0, add(1000));
+  first.piece->PublishAndKeep(0, add(100));
+  first.piece->PublishAndKeep(1, add(10));
+  first.piece->Publish(add(10'000));
+  Counter counter;
+  const Works::Share second = Join("a", 100, &counter);
+  EXPECT_EQ(counter.events, 110);
+  first.piece->PublishAndKeep(1, add(1));
+  EXPECT_EQ(counter.events, 111);
+  EXPECT_TRUE(pieces_.Leave(second));
+  pieces_.Complete(first.piece, "plan");
+  EXPECT_EQ(counter.events, 111);
+}
+
 TEST_F(SharedWorkTest, EachGroupHasOneTurnAndTheFirstThatComesBeginsTheWork) {
   const Works::Share first = JoinOf("a");
   const Works::Share same = JoinOf("a");
