@@ -550,15 +550,15 @@ JointTestRequest WithoutCommonDegrees(uint64_t seed) {
 
 TEST(OperatorGraphTest, FindsTheLeastStepWhereOperatorsShareNoDegree) {
   Counts counts;
-  int without_common = 0;
+  uint64_t without_common = 0;
   for (uint64_t seed = 1; seed <= NumCases(100); ++seed) {
     SCOPED_TRACE(seed);
     const JointTestRequest request = WithoutCommonDegrees(seed);
-    without_common += TensorDegreesOf(request.graph).empty() ? 1 : 0;
+    without_common += TensorDegreesOf(request.graph).empty() ? 1U : 0U;
     HoldAgainstAllPlans(request, counts);
   }
   EXPECT_GT(counts.found, counts.impossible);
-  EXPECT_GT(without_common, 3);
+  EXPECT_GT(25 * without_common, NumCases(100));
 }
 
 // Operators that share no degree go to stages of their own, and only there.
