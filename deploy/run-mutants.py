@@ -33,9 +33,10 @@ PROPERTIES = ["property_costing_test", "property_answers_test", "property_period
 PLANNER = ["planner_test", "plan_digests_test"]
 CORE = ["core_verify_test", "cost_test", "codec_test", "engine_test"] + PLANNER + PROPERTIES
 
-# The programs that are asked of a change, by its folder; the longest folder that fits counts.
+# The programs that are asked of a change, by its folder or file; the longest that fits counts.
 PROGRAMS = {
     "core/model": ["model_test", "graph_test", "simulate_test", "search_test"] + CORE,
+    "core/model/joint_validator.cc": ["model_test", "joint_request_test", "joint_search_test", "codec_test"],
     "core/cost": ["schedule_test", "simulate_test"] + CORE,
     "core/verify": CORE,
     "core/verify/joint": ["verify_joint_test", "joint_operators_test", "joint_place_test", "joint_request_test"],
@@ -104,8 +105,9 @@ def without_crossing(mutants):
 class Tree:
     """A tree whose sources are changed, and its build."""
 
-    def __init__(self, tree, build):
+    def __init__(self, tree, build, parallel):
         self.tree, self.build = pathlib.Path(tree).resolve(), pathlib.Path(build).resolve()
+        self.parallel = parallel
         commands = json.loads((self.build / "compile_commands.json").read_text())
         self.objects = {}
         for command in commands:
@@ -122,8 +124,8 @@ class Tree:
             file.write_text(text)
 
     def ninja(self, targets):
-        return subprocess.run(["ninja", "-C", str(self.build), "-k", "0", *targets], capture_output=True, text=True,
-                              check=False)
+        return subprocess.run(["ninja", "-C", str(self.build), "-k", "0", "-j", str(self.parallel), *targets],
+                              capture_output=True, text=True, check=False)
 
     def compile(self, mutants):
         """Writes the mutants, numbered by their positions, and returns the positions of those that compile."""
@@ -215,7 +217,7 @@ def record_cases(tree, program, folder):
 
 
 def programs_of(path):
-    fitting = [folder for folder in PROGRAMS if path.startswith(folder + "/")]
+    fitting = [folder for folder in PROGRAMS if f"{path}/".startswith(folder + "/")]
     return PROGRAMS[max(fitting, key=len)]
 
 
@@ -253,15 +255,18 @@ def main():
     parser.add_argument("--count", type=int, default=200)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--lines", help="every change of these lines instead, as FILE:LINE,FILE:LINE")
+    parser.add_argument("--numbers", help="only these of the changes are asked about, as NUMBER,NUMBER of an earlier run")
     parser.add_argument("--programs", help="only these of the programs are asked, as NAME,NAME")
     parser.add_argument("--parallel", type=int, default=os.cpu_count())
     parser.add_argument("folders", nargs="*", default=FOLDERS)
     arguments = parser.parse_args()
-    tree = Tree(arguments.tree, arguments.build)
+    tree = Tree(arguments.tree, arguments.build, arguments.parallel)
     mutants = chosen_mutants(arguments)
     numbers = tree.compile(mutants)
     print(f"{len(numbers)} of {len(mutants)} changes compile", flush=True)
     numbers = numbers if arguments.lines else numbers[:arguments.count]
+    if arguments.numbers:
+        numbers = [number for number in numbers if number in {int(asked) for asked in arguments.numbers.split(",")}]
     programs = {program for number in numbers for program in programs_of(mutants[number].path)}
     programs = sorted(programs & set(arguments.programs.split(",")) if arguments.programs else programs)
     print(f"{len(programs)} programs are asked", flush=True)

@@ -34,6 +34,20 @@ constexpr ReductionRule Rule(ScheduleKind schedule, Overlap overlap,
   return {schedule, overlap, charge};
 }
 
+// An all-reduce that many micro-batches share is nothing where they are without end.
+TEST(ReducesGradientsTest, AllThatTrainButStepsWithoutEndThatShareIt) {
+  ResolvedProblem problem;
+  EXPECT_FALSE(ReducesGradients(problem));
+  problem.workload = Workload::kTraining;
+  EXPECT_TRUE(ReducesGradients(problem));
+  problem.allreduce.amortize_over_micro_batches = true;
+  EXPECT_FALSE(ReducesGradients(problem));
+  problem.micro_batches = 4;
+  EXPECT_TRUE(ReducesGradients(problem));
+  problem.allreduce.amortize_over_micro_batches = false;
+  EXPECT_TRUE(ReducesGradients(problem));
+}
+
 TEST(ReplicaLoadsTest, RoundsEachPhaseUpOnce) {
   const PhaseLoads undivided{.main = Picoseconds(10), .backward = Picoseconds(7)};
   const PhaseLoads loads = ReplicaLoads(undivided, 3, Picoseconds(0), Rule(ScheduleKind::kGpipe, Overlap::kSerial));

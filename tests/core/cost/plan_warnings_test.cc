@@ -75,6 +75,33 @@ TEST(PlanWarningsTest, FreeTransfersAreNoSlipOfUnits) {
   EXPECT_THAT(WarningsOf(graph), IsEmpty());
 }
 
+// Three of five tensors are of the backward pass, which INFERENCE drops.
+TEST(PlanWarningsTest, TransfersOfAPassThatIsDroppedAreNoSlipOfUnits) {
+  OperatorGraph graph = Pair();
+  graph.tensors = {TimedTensor("x", 0, {1}, 1), TimedTensor("x2", 0, {1}, 1)};
+  for (const char* name : {"b'", "a'"}) {
+    graph.operators.push_back(MeasuredOperator(name, 4));
+    graph.operators.back().pass = Pass::kBackward;
+  }
+  for (const char* name : {"y", "y2", "y3"}) graph.tensors.push_back(TimedTensor(name, 2, {3}, 800));
+  PlanningProblem problem;
+  problem.workload = Workload::kInference;
+  EXPECT_THAT(WarningsOf(graph, LimitedCluster(), problem), IsEmpty());
+  problem.workload = Workload::kTraining;
+  EXPECT_THAT(WarningsOf(graph, LimitedCluster(), problem),
+              ElementsAre("the median transfer takes 800 ms, 200 times the median operator's 4 ms: check the units of "
+                          "sizes, bandwidths and times"));
+}
+
+// 1 ms on the fastest links, 1 s on the others.
+TEST(PlanWarningsTest, SlowLinksBesideFastOnesAreNoSlipOfUnits) {
+  const HierarchyInterconnect levels{
+      .levels = {{.fan_out = 2, .bandwidth_bytes_per_second = 1e9}, {.fan_out = 2, .bandwidth_bytes_per_second = 1e6}}};
+  OperatorGraph graph = Pair();
+  graph.tensors = {SizedTensor("x", 0, {1}, 1'000'000)};
+  EXPECT_THAT(WarningsOf(graph, SmallCluster(4, 0, levels, 3'000'000)), IsEmpty());
+}
+
 TEST(PlanWarningsTest, TrainingWithoutBackwardTimes) {
   PlanningProblem problem;
   problem.workload = Workload::kTraining;
@@ -118,6 +145,23 @@ TEST(PlanWarningsTest, LayersThatNobodyNames) {
                           "one"));
   graph.operators[0].layer = "l";
   EXPECT_THAT(WarningsOf(graph, LimitedCluster(), problem), IsEmpty());
+}
+
+// A list for people ends with the fifth name.
+TEST(PlanWarningsTest, DevicesOfAnEarlierPlanThatAreGone) {
+  PlanningProblem problem;
+  const auto warnings_of = [&](const std::vector<std::string>& names) {
+    problem.absent_devices.clear();
+    for (const std::string& name : names) problem.absent_devices.emplace_back().name = name;
+    return WarningsOf(Pair(), LimitedCluster(), problem);
+  };
+  EXPECT_THAT(warnings_of({"a", "a"}),
+              ElementsAre("of problem.start_from, a is not in this cluster: what it held moves"));
+  EXPECT_THAT(warnings_of({"a", "b", "a", "c", "d", "e"}),
+              ElementsAre("of problem.start_from, a, b, c, d, e are not in this cluster: what they held moves"));
+  EXPECT_THAT(warnings_of({"a", "b", "c", "d", "e", "f", "g"}),
+              ElementsAre("of problem.start_from, a, b, c, d, e and 2 more are not in this cluster: what they held "
+                          "moves"));
 }
 
 }  // namespace

@@ -209,31 +209,37 @@ INSTANTIATE_TEST_SUITE_P(
 
 INSTANTIATE_TEST_SUITE_P(
     Matrices, ClusterRuleTest,
-    ::testing::Values(ClusterCase{"Size",
-                                  [](Cluster& c) {
-                                    c.interconnect =
-                                        MatrixInterconnect{.bandwidth_bytes_per_second = std::vector<double>(9, 1)};
-                                  },
-                                  "cluster.interconnect.matrix.bandwidth_bytes_per_second",
-                                  "must have 16 elements (4 x 4 devices), has 9"},
-                      ClusterCase{"Entry",
-                                  [](Cluster& c) {
-                                    MatrixInterconnect matrix{.bandwidth_bytes_per_second = std::vector<double>(16, 1)};
-                                    matrix.bandwidth_bytes_per_second[0] = 0;  // on the diagonal: ignored
-                                    matrix.bandwidth_bytes_per_second[7] = 0;
-                                    c.interconnect = matrix;
-                                  },
-                                  "cluster.interconnect.matrix.bandwidth_bytes_per_second[7]",
-                                  "must be finite and > 0, is 0"},
-                      ClusterCase{"Asymmetric",
-                                  [](Cluster& c) {
-                                    MatrixInterconnect matrix{.bandwidth_bytes_per_second = std::vector<double>(16, 1)};
-                                    matrix.bandwidth_bytes_per_second[4] = 3;
-                                    c.interconnect = matrix;
-                                  },
-                                  "cluster.interconnect.matrix.bandwidth_bytes_per_second[4]",
-                                  "must be that of the other direction, 1, is 3: \"acc1\" to "
-                                  "\"acc0\""}),
+    ::testing::Values(
+        ClusterCase{"Size",
+                    [](Cluster& c) {
+                      c.interconnect = MatrixInterconnect{.bandwidth_bytes_per_second = std::vector<double>(9, 1)};
+                    },
+                    "cluster.interconnect.matrix.bandwidth_bytes_per_second",
+                    "must have 16 elements (4 x 4 devices), has 9"},
+        ClusterCase{"Entry",
+                    [](Cluster& c) {
+                      MatrixInterconnect matrix{.bandwidth_bytes_per_second = std::vector<double>(16, 1)};
+                      matrix.bandwidth_bytes_per_second[0] = 0;  // on the diagonal: ignored
+                      matrix.bandwidth_bytes_per_second[7] = 0;
+                      c.interconnect = matrix;
+                    },
+                    "cluster.interconnect.matrix.bandwidth_bytes_per_second[7]", "must be finite and > 0, is 0"},
+        ClusterCase{"EntryOfTheOtherDirection",
+                    [](Cluster& c) {
+                      MatrixInterconnect matrix{.bandwidth_bytes_per_second = std::vector<double>(16, 1)};
+                      matrix.bandwidth_bytes_per_second[13] = 0;
+                      c.interconnect = matrix;
+                    },
+                    "cluster.interconnect.matrix.bandwidth_bytes_per_second[13]", "must be finite and > 0, is 0"},
+        ClusterCase{"Asymmetric",
+                    [](Cluster& c) {
+                      MatrixInterconnect matrix{.bandwidth_bytes_per_second = std::vector<double>(16, 1)};
+                      matrix.bandwidth_bytes_per_second[4] = 3;
+                      c.interconnect = matrix;
+                    },
+                    "cluster.interconnect.matrix.bandwidth_bytes_per_second[4]",
+                    "must be that of the other direction, 1, is 3: \"acc1\" to "
+                    "\"acc0\""}),
     ClusterCaseName);
 
 // Two machines of two, whose devices are linked.
@@ -336,6 +342,13 @@ TEST(ClusterValidatorTest, RefusesLevelsWithoutChildren) {
       ElementsAre(Breaks("cluster.interconnect.hierarchy.levels[0].fan_out", "must be >= 1, is -4"),
                   Breaks("cluster.interconnect.hierarchy.levels",
                          "the product of the fan-outs must be the number of devices (4), is 0")));
+}
+
+TEST(ClusterValidatorTest, RefusesGridsWithoutExtent) {
+  const std::string path = "cluster.interconnect.grid.dimensions";
+  EXPECT_THAT(Validate(SmallCluster(4, 0, Grid({0, -4}))),
+              ElementsAre(Breaks(path + "[0]", "must be >= 1, is 0"), Breaks(path + "[1]", "must be >= 1, is -4"),
+                          Breaks(path, "their product must be the number of devices (4), is 0")));
 }
 
 }  // namespace

@@ -281,6 +281,28 @@ TEST(VariantRulesTest, ExchangesAreOfTensorsOfTheOperator) {
                                            Breaks(path + "[0].tensor", rule), Breaks(path + "[1].tensor", rule)));
 }
 
+// `a` makes the first tensor, which the two others read; `b` makes the second.
+TEST(VariantRulesTest, ExchangesOfTensorsThatTheOperatorMakesOrReadsAreAccepted) {
+  OperatorGraph graph = Triangle();
+  OperatorVariant variant;
+  variant.boundary_exchanges = {{"ta", 8}};
+  graph.operators[0].variants = {variant};
+  graph.operators[2].variants = {variant};
+  variant.boundary_exchanges.push_back({"tb", 8});
+  graph.operators[1].variants = {variant};
+  EXPECT_THAT(Validate(graph), IsEmpty());
+  graph.operators[0].variants = {variant};
+  EXPECT_THAT(Validate(graph), ElementsAre(Breaks("graph.operators[0].variants[0].boundary_exchanges[1].tensor",
+                                                  "must be a tensor that the operator makes or reads, is \"tb\"")));
+}
+
+TEST(VariantRulesTest, AThousandAreAccepted) {
+  OperatorGraph graph = Triangle();
+  graph.operators[0].variants.resize(1'000);
+  for (int32_t i = 0; i < 1'000; ++i) graph.operators[0].variants[static_cast<std::size_t>(i)].tensor_degree = i + 1;
+  EXPECT_THAT(Validate(graph), IsEmpty());
+}
+
 TEST(VariantRulesTest, DegreesOfContextAndExpertsAreInRangeAndOfAllVariants) {
   OperatorGraph graph = Triangle();
   OperatorVariant variant;

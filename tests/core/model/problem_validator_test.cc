@@ -271,6 +271,20 @@ INSTANTIATE_TEST_SUITE_P(
                       r.graph.operators[0].activation_bytes = kMaxQuantity / 7;
                     },
                     "graph.operators", "memory of all operators and transfer buffers must sum to less than 2^62 bytes"},
+        ProblemCase{"BytesThatFillAPipeline",
+                    [](Request& r) {
+                      r.problem.schedule = ScheduleKind::kOneFOneB;
+                      // Two devices have up to twelve micro-batches in flight.
+                      r.graph.operators[0].activation_bytes = kMaxQuantity / 11;
+                    },
+                    "graph.operators", "memory of all operators and transfer buffers must sum to less than 2^62 bytes"},
+        ProblemCase{"BytesOfAStep",
+                    [](Request& r) {
+                      r.problem.schedule = ScheduleKind::kOneFOneB;
+                      r.problem.micro_batches = 20;
+                      r.graph.operators[0].activation_bytes = kMaxQuantity / 19;
+                    },
+                    "graph.operators", "memory of all operators and transfer buffers must sum to less than 2^62 bytes"},
         ProblemCase{"Estimates",
                     [](Request& r) {
                       r.cluster.device_classes[1].peak_flops = 1;
@@ -290,6 +304,8 @@ INSTANTIATE_TEST_SUITE_P(
                       r.graph.operators[0].parameter_bytes = kMaxQuantity / 8;
                       r.problem.memory_model.optimizer_bytes_per_parameter_byte = 7;
                     },
+                    "graph.operators", "memory of all operators and transfer buffers must sum to less than 2^62 bytes"},
+        ProblemCase{"WorkspaceBytes", [](Request& r) { r.graph.operators[1].workspace_bytes = kMaxQuantity; },
                     "graph.operators", "memory of all operators and transfer buffers must sum to less than 2^62 bytes"},
         ProblemCase{"BufferBytes", [](Request& r) { r.graph.tensors[0].size_bytes = kMaxQuantity / 4; },
                     "graph.operators",
@@ -329,6 +345,13 @@ INSTANTIATE_TEST_SUITE_P(
                     },
                     "problem.pinned[0].device",
                     R"(must be able to run "b", which shares the device of "a", "acc0" cannot)"},
+        ProblemCase{"PinOfAnotherWithoutSupportForTheFirst",
+                    [](Request& r) {
+                      Constrain(r, {On(2, 0)});
+                      r.graph.operators[0].unsupported_device_classes = {kAcceleratorClass};
+                    },
+                    "problem.pinned[0].device",
+                    R"(must be able to run "a", which shares the device of "c", "acc0" cannot)"},
         ProblemCase{"TwoPinsOfAnOperator",
                     [](Request& r) {
                       Constrain(r, {On(1, 2), On(1, 3)});
@@ -445,6 +468,25 @@ INSTANTIATE_TEST_SUITE_P(
                                   "graph.tensors",
                                   "times of all operators and transfers must sum to less than 2^62 ps"}),
     ProblemCaseName);
+
+TEST(ProblemValidatorTest, OnlySchedulesThatFillAPipelineStoreForIt) {
+  Request request = Valid();
+  request.graph.operators[0].activation_bytes = kMaxQuantity / 11;
+  for (const ScheduleKind schedule : {ScheduleKind::kSteadyState, ScheduleKind::kGpipe}) {
+    request.problem.schedule = schedule;
+    EXPECT_THAT(Validate(request), IsEmpty());
+  }
+}
+
+TEST(ProblemValidatorTest, AcceptsTheLeastOfEveryOption) {
+  Request request = Valid();
+  request.options.work_limit = request.options.ideal_limit = 1;
+  request.options.threads = request.options.clusters = 1;
+  request.options.clustering_alpha = 0;
+  request.options.refinement_steps = 0;
+  request.options.relative_gap = 0;
+  EXPECT_THAT(Validate(request), IsEmpty());
+}
 
 TEST(ProblemValidatorTest, AcceptsAValidProblem) { EXPECT_THAT(Validate(Valid()), IsEmpty()); }
 

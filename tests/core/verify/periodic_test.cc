@@ -2,10 +2,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "core/model/problem.h"
 #include "core/verify/verify.h"
 #include "tests/core/model/violation_matchers.h"
@@ -98,6 +100,27 @@ TEST_F(VerifyPeriodicTest, ADeviceWithTwoStagesStoresBoth) {
   EXPECT_EQ(plan.devices[0].memory_bytes, 3 * (10 + 40) + 100 + 400 + 3 + 2 * (30 + 20) + 2 * (50 + 20));
   // The tensor from a to c is relayed by the device of b.
   EXPECT_EQ(plan.links[0].load, Picoseconds(2 * (3 + 2) + 2 * (5 + 2)));
+}
+
+// Backward passes take three times as long as forward ones, and stages store the tensors that come to them.
+TEST_F(VerifyPeriodicTest, StagesThatComputeAgainStoreWhatComesToThem) {
+  example_.problem.split = Split::kNonContiguous;
+  example_.problem.memory_model.recomputation = MemoryModel::Recomputation::kFull;
+  Placement placement = example_.OneAfterTheOther();
+  placement.pattern->period = Picoseconds(264);
+  const auto start = [&](PatternOperation operation, std::size_t stage, int64_t start_ps) {
+    for (PatternTask& task : placement.pattern->tasks) {
+      if (task.operation == operation && task.stage == StageId(stage)) task.start = Picoseconds(start_ps);
+    }
+  };
+  start(PatternOperation::kSendBackward, 2, 162);
+  start(PatternOperation::kBackward, 1, 169);
+  start(PatternOperation::kSendBackward, 1, 229);
+  start(PatternOperation::kBackward, 0, 234);
+  const Plan plan = Cost(placement);
+  EXPECT_EQ(plan.stages[2].compute, Picoseconds(30 + 90));
+  EXPECT_EQ(plan.devices[0].memory_bytes, 3 * (10 + 40) + (50 + 20) + (400 + 3) + 2 * (30 + 20) + 2 * (50 + 20));
+  EXPECT_EQ(plan.devices[1].memory_bytes, 3 * 20 + (30 + 20) + (200 + 2) + 2 * (30 + 20) + 2 * (50 + 20));
 }
 
 TEST_F(VerifyPeriodicTest, EachDirectionOfAFullDuplexLinkIsALink) {
@@ -291,11 +314,12 @@ TEST_F(VerifyPeriodicTest, GradientsThatAreListedForwardGoBack) {
 }
 
 TEST_F(VerifyPeriodicTest, CpusStayIdle) {
-  Placement placement = example_.Fastest();
-  placement.stages[1].devices = {DeviceId(2)};
-  EXPECT_THAT(ViolationsIn(placement), Contains(Breaks("plan.stages[1].replicas",
-                                                       "device 'cpu0' is a CPU, but PERIODIC runs on "
-                                                       "accelerators")));
+  for (std::size_t stage = 0; stage < 2; ++stage) {
+    Placement placement = example_.Fastest();
+    placement.stages[stage].devices = {DeviceId(2)};
+    EXPECT_THAT(ViolationsIn(placement), Contains(Breaks(absl::StrCat("plan.stages[", stage, "].replicas"),
+                                                         "device 'cpu0' is a CPU, but PERIODIC runs on accelerators")));
+  }
 }
 
 TEST_F(VerifyPeriodicTest, MemoryIsThatOfThePattern) {

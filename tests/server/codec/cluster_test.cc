@@ -160,6 +160,22 @@ TEST(DeviceGroupTest, ExpandsAfterTheListedDevices) {
   EXPECT_EQ(cluster.devices[3].host, "h1");
 }
 
+TEST(DeviceGroupTest, MayBeOnOneHostOrNone) {
+  Violations violations;
+  const Cluster cluster = DecodeCluster(Wire<v1::Cluster>(R"pb(
+                                          device_classes { name: "gpu" }
+                                          device_groups { name_prefix: "a" device_class: "gpu" count: 2 hosts: "h0" }
+                                          device_groups { name_prefix: "b" device_class: "gpu" count: 1 }
+                                          interconnect { uniform {} }
+                                        )pb"),
+                                        kMaxDevices, violations);
+  EXPECT_THAT(Lines(violations), IsEmpty());
+  ASSERT_EQ(cluster.devices.size(), 3);
+  EXPECT_EQ(cluster.devices[0].host, "h0");
+  EXPECT_EQ(cluster.devices[1].host, "h0");
+  EXPECT_EQ(cluster.devices[2].host, "");
+}
+
 TEST(DeviceGroupTest, ReportsWhatDoesNotExpand) {
   EXPECT_THAT(GroupViolations("device_groups { name_prefix: 'g' device_class: 'gpu' }"),
               ElementsAre("cluster.device_groups[0].count: must be >= 1, is 0"));

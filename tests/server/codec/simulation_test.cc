@@ -124,6 +124,18 @@ TEST(SimulationSummaryTest, StatesRatesResourcesAndTheFullestDevice) {
   EXPECT_FALSE(link.has_memory_limit_bytes());
 }
 
+TEST(SimulationSummaryTest, SendsOfBothPassesAreOneOperation) {
+  PlanSimulation simulation = TwoMilliseconds();
+  const Picoseconds millisecond(1'000'000'000);
+  simulation.report.resources[1].kinds = {{TaskKind::kSendForward, 3 * millisecond, 2 * millisecond},
+                                          {TaskKind::kSendBackward, 2 * millisecond, millisecond}};
+  const v1::SimulationSummary summary = EncodeSummary(simulation, 1);
+  ASSERT_EQ(summary.resources(1).operation_times_size(), 1);
+  EXPECT_EQ(summary.resources(1).operation_times(0).operation(), "send");
+  EXPECT_EQ(summary.resources(1).operation_times(0).busy_ms(), 5);
+  EXPECT_EQ(summary.resources(1).operation_times(0).added_by_contention_ms(), 3);
+}
+
 TEST(SimulationSummaryTest, AStepWithoutTimeHasNoRate) {
   PlanSimulation simulation = TwoMilliseconds();
   simulation.report.step_time = Picoseconds(0);

@@ -72,6 +72,13 @@ TEST(TimeOnTest, EstimatesByTheSlowerOfArithmeticAndTraffic) {
   EXPECT_EQ(TimeOn(op, RooflineClass(), Workload::kTraining)->total(), Picoseconds(107 + 1000 + 7));
 }
 
+TEST(TimeOnTest, ABackwardPassOfOneFlopTakesItsTime) {
+  Operator op;
+  op.forward_flops = 100;
+  op.backward_flops = 1;
+  EXPECT_EQ(TimeOn(op, RooflineClass(), Workload::kTraining)->backward, Picoseconds(1 + 7));
+}
+
 TEST(TimeOnTest, CannotEstimateWithoutNumbers) {
   Operator op;
   EXPECT_FALSE(TimeOn(op, RooflineClass(), Workload::kInference).has_value());

@@ -139,6 +139,17 @@ TEST(RankCostsTest, NoticeEveryNumberThatIsOtherwise) {
   }
 }
 
+// A number may exceed its sum by the three units that rounding up adds, and by no more.
+TEST(RankCostsTest, OnlyRoundingIsLeftOutOfAccount) {
+  Judged judged;
+  for (uint64_t seed = 0; judged.costs.empty() || judged.costs[2].gathered > 0; ++seed) judged = Judge(seed);
+  LayerPrice price = judged.prices[2];
+  price.gathered_bytes = 3;
+  EXPECT_EQ(verify::DifferenceOf(price, judged.costs[2]), "");
+  price.gathered_bytes = 4;
+  EXPECT_NE(verify::DifferenceOf(price, judged.costs[2]), "");
+}
+
 // Rounded up to whole picoseconds, however many digits the quotient has.
 TEST(BothWaysTest, IsExact) {
   EXPECT_EQ(verify::BothWaysPs(0, {1e9, 5}), 0);
