@@ -10,7 +10,6 @@
 
 #include "core/base/ids.h"
 #include "core/base/index.h"
-#include "core/mapping/problem/evaluation.h"
 
 namespace planwright {
 namespace {
@@ -161,17 +160,6 @@ Mapping MapRandomly(const MappingInstance& instance, const KindAssignment& kinds
   std::vector<DeviceId> devices = ParticipatingDevices(instance);
   for (std::size_t left = devices.size(); left > 1; --left) std::swap(devices[left - 1], devices[random.Below(left)]);
   return {.devices = HandOut(instance, kinds, AllVertices(instance), devices), .rings = RingsInReplicaOrder(instance)};
-}
-
-Mapping BestOfRandom(const MappingInstance& instance, const LinkTimes& links, const KindAssignment& kinds, int count,
-                     RandomStream& random) {
-  std::optional<std::pair<double, Mapping>> best;
-  for (int i = 0; i < count; ++i) {
-    Mapping mapping = MapRandomly(instance, kinds, random);
-    const double value = Evaluate(instance, links, mapping).value_ms;
-    if (!best.has_value() || value < best->first) best.emplace(value, std::move(mapping));
-  }
-  return std::move(best->second);
 }
 
 }  // namespace planwright

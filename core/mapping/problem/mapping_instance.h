@@ -115,10 +115,6 @@ struct Mapping {
 // Rings over the replicas in ascending order.
 std::vector<std::vector<int32_t>> RingsInReplicaOrder(const MappingInstance& instance);
 
-// Every replica is on a device of its own that its stage may be on, and every ring visits each replica once (in
-// ascending order unless free_ring_order).
-bool IsMapping(const MappingInstance& instance, const Mapping& mapping);
-
 }  // namespace planwright
 
 #endif  // PLANWRIGHT_CORE_MAPPING_PROBLEM_MAPPING_INSTANCE_H_

@@ -95,7 +95,7 @@ bool IsPath(const OperatorGraph& graph, const ResolvedProblem& problem, const Op
 absl::Status LeftOver(const OperatorGraph& graph, const PeriodicInstance& instance, std::string_view claim,
                       std::string_view advice) {
   const MemoryShortage shortage = ShortageOfContiguous(instance.chain, instance.devices).value();
-  const std::vector<OperatorId>& layer = instance.layers[Index(shortage.layer.value())];
+  const std::vector<OperatorId>& layer = instance.layers[Index(shortage.layer)];
   const std::string& name = graph.operators[layer.front().index()].name;
   const int64_t missing = shortage.needed_bytes - shortage.available_bytes;
   return InfeasibleError(

@@ -1,4 +1,5 @@
 #include "core/mapping/mapping.h"
+#include "tests/reference/mapping/mapping_checks.h"
 
 #include <gtest/gtest.h>
 

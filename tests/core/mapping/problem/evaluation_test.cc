@@ -1,4 +1,5 @@
 #include "core/mapping/problem/evaluation.h"
+#include "tests/reference/mapping/mapping_checks.h"
 
 #include <gtest/gtest.h>
 
