@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "core/base/index.h"
 #include "core/base/interruption.h"
 #include "core/base/quantity_text.h"
 #include "core/base/status_macros.h"

@@ -9,7 +9,6 @@
 #ifndef PLANWRIGHT_CORE_SIMULATE_DYNAMIC_SIMULATOR_H_
 #define PLANWRIGHT_CORE_SIMULATE_DYNAMIC_SIMULATOR_H_
 
-#include <cstddef>
 #include <cstdint>
 #include <utility>
 #include <vector>

@@ -1,7 +1,5 @@
 #include "core/cost/terms/cost_table.h"
 
-#include <algorithm>
-
 #include "core/base/interruption.h"
 #include "core/cost/terms/roofline.h"
 #include "core/model/support.h"

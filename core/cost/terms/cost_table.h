@@ -3,7 +3,6 @@
 #define PLANWRIGHT_CORE_COST_TERMS_COST_TABLE_H_
 
 #include <cstddef>
-#include <cstdint>
 #include <vector>
 
 #include "core/base/ids.h"

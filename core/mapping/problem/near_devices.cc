@@ -1,7 +1,6 @@
 #include "core/mapping/problem/near_devices.h"
 
 #include <algorithm>
-#include <utility>
 
 namespace planwright {
 namespace {

@@ -3,7 +3,6 @@
 #define PLANWRIGHT_CORE_MAPPING_PROBLEM_NEAR_DEVICES_H_
 
 #include <cstddef>
-#include <cstdint>
 #include <span>
 #include <vector>
 

@@ -9,7 +9,6 @@
 #include "core/base/index.h"
 #include "core/cost/terms/stage_memory.h"
 #include "core/cost/terms/transfer.h"
-#include "core/graph/digraph.h"
 #include "core/graph/operator_unions.h"
 #include "core/graph/topological_order.h"
 #include "core/model/colocation.h"

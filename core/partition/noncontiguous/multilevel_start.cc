@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "core/base/index.h"
-#include "core/graph/operator_unions.h"
 
 namespace planwright {
 namespace {

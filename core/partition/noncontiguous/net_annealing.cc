@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "core/base/index.h"
-#include "core/graph/operator_unions.h"
 #include "core/partition/noncontiguous/multilevel_start.h"
 #include "core/partition/noncontiguous/net_descent.h"
 #include "core/partition/noncontiguous/team_assignments.h"

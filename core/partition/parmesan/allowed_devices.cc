@@ -1,6 +1,5 @@
 #include "core/partition/parmesan/allowed_devices.h"
 
-#include <algorithm>
 #include <cstdint>
 #include <map>
 

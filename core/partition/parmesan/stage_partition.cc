@@ -1,7 +1,6 @@
 #include "core/partition/parmesan/stage_partition.h"
 
 #include <algorithm>
-#include <limits>
 #include <numeric>
 #include <utility>
 

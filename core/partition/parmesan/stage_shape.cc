@@ -7,7 +7,6 @@
 #include <tuple>
 #include <utility>
 
-#include "core/base/index.h"
 #include "core/cost/terms/allreduce.h"
 #include "core/partition/parmesan/remaining_devices.h"
 

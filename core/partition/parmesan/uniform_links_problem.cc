@@ -1,7 +1,6 @@
 #include "core/partition/parmesan/uniform_links_problem.h"
 
 #include <algorithm>
-#include <cstdint>
 #include <numeric>
 #include <utility>
 #include <vector>

@@ -1,7 +1,6 @@
 #include "core/partition/periodic/contiguous_optimum.h"
 
 #include <algorithm>
-#include <cstddef>
 #include <cstdint>
 #include <utility>
 #include <vector>

@@ -5,7 +5,6 @@
 #ifndef PLANWRIGHT_CORE_ZOO_MODELS_SEMANTIC_FPN_H_
 #define PLANWRIGHT_CORE_ZOO_MODELS_SEMANTIC_FPN_H_
 
-#include <cstdint>
 #include <string>
 
 #include "absl/status/status.h"

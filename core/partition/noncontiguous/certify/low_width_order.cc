@@ -1,7 +1,6 @@
 #include "core/partition/noncontiguous/certify/low_width_order.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <limits>
 #include <tuple>
