@@ -21,6 +21,7 @@
 #include "core/schedule/pattern_unroll.h"
 #include "core/schedule/task_list_builder.h"
 #include "core/simulate/deadlock.h"
+#include "core/simulate/dynamic_simulator.h"
 #include "core/simulate/flow_simulator.h"
 
 namespace planwright {
@@ -269,7 +270,7 @@ absl::StatusOr<PlanSimulation> Run(const PlanRequest& request, const Plan& plan,
   ASSIGN_OR_RETURN(simulation.list, ListOf(request, costs, plan, simulation.settings));
   RETURN_IF_ERROR(CheckRuns(simulation.list, simulation.settings));
   RETURN_IF_ERROR(CheckNotInterrupted(limits));
-  simulation.timeline = DynamicSimulator(simulation.list, *simulation.settings.contention).Run();
+  simulation.timeline = SimulateTasks(simulation.list, *simulation.settings.contention);
   simulation.report = ReportOn(simulation.list, simulation.timeline);
   if (IsAsynchronous(*simulation.settings.schedule)) {
     simulation.period = SteadyPeriod(simulation.list, simulation.timeline, *simulation.settings.micro_batches);
@@ -347,7 +348,7 @@ absl::StatusOr<PlanSimulation> SimulateJointPlacement(const PlanRequest& request
     simulation.step_without_contention = plan.joint->simulated_step;
     simulation.timeline = SimulateFlows(simulation.list);
   } else {
-    simulation.timeline = DynamicSimulator(simulation.list, *simulation.settings.contention).Run();
+    simulation.timeline = SimulateTasks(simulation.list, *simulation.settings.contention);
   }
   simulation.report = ReportOn(simulation.list, simulation.timeline);
   // Where replicas take turns each is a resource, elsewhere each stage.
