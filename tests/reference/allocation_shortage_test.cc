@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "core/partition/periodic/madpipe.h"
-#include "core/partition/periodic/memory_shortage.h"
+#include "core/partition/periodic/contiguous_optimum.h"
 #include "tests/core/partition/periodic/chain_case.h"
 
 namespace planwright {

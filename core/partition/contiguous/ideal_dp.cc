@@ -11,7 +11,7 @@
 #include "core/partition/contiguous/ideals/chain_code.h"
 #include "core/partition/contiguous/ideals/ideal_enumeration.h"
 #include "core/partition/contiguous/ideals/reached_set.h"
-#include "core/partition/contiguous/split_redivision.h"
+#include "core/partition/contiguous/linearized_dp.h"
 #include "core/partition/search/lower_bounds.h"
 
 namespace planwright {

@@ -65,7 +65,7 @@ struct IdealDpOutcome {
   // Most ideals stored at a time.
   int64_t ideals = 0;
   int64_t work = 0;
-  // Linear orders tried to improve incumbents (split_redivision.h).
+  // Linear orders tried to improve incumbents (linearized_dp.h).
   int64_t polish_rounds = 0;
 };
 

@@ -9,7 +9,7 @@
 #include "core/base/index.h"
 #include "core/cost/device_load.h"
 #include "core/cost/terms/allreduce.h"
-#include "core/cost/terms/stage_memory.h"
+#include "core/cost/terms/memory_form.h"
 #include "core/cost/terms/transfer.h"
 #include "core/partition/enumeration/tensor_table.h"
 #include "core/partition/noncontiguous/virtual_devices.h"

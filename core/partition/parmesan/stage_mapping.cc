@@ -13,9 +13,9 @@
 #include "core/base/index.h"
 #include "core/cost/pipeline_fill.h"
 #include "core/cost/terms/allreduce.h"
-#include "core/cost/terms/stage_memory.h"
+#include "core/cost/terms/memory_form.h"
 #include "core/cost/terms/transfer.h"
-#include "core/mapping/problem/objective_choice.h"
+#include "core/mapping/problem/mapping_instance.h"
 #include "core/model/colocation.h"
 
 namespace planwright {

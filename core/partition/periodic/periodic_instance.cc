@@ -18,7 +18,7 @@
 #include "core/cost/terms/sub_cluster.h"
 #include "core/graph/operator_unions.h"
 #include "core/model/colocation.h"
-#include "core/partition/periodic/memory_shortage.h"
+#include "core/partition/periodic/contiguous_optimum.h"
 #include "core/partition/search/block_instance.h"
 #include "core/partition/search/feasibility.h"
 

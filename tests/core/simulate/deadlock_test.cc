@@ -1,4 +1,4 @@
-#include "core/simulate/deadlock.h"
+#include "core/simulate/task_graph.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "core/cost/terms/roofline.h"
+#include "core/cost/terms/cost_table.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "core/cost/terms/stage_memory.h"
+#include "core/cost/terms/memory_form.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

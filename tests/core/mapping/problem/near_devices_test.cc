@@ -1,4 +1,4 @@
-#include "core/mapping/problem/near_devices.h"
+#include "core/mapping/problem/mapping_tables.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "core/mapping/problem/objective_choice.h"
+#include "core/mapping/problem/mapping_instance.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "core/mapping/problem/stage_replicas.h"
+#include "core/mapping/problem/mapping_instance.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,3 @@
-#include "core/partition/periodic/memory_shortage.h"
 
 #include <gtest/gtest.h>
 
