@@ -20,9 +20,9 @@
 #include "core/planner/joint/joint_request.h"
 #include "core/schedule/pattern_unroll.h"
 #include "core/schedule/task_list_builder.h"
-#include "core/simulate/task_graph.h"
 #include "core/simulate/dynamic_simulator.h"
 #include "core/simulate/flow_simulator.h"
+#include "core/simulate/task_graph.h"
 
 namespace planwright {
 namespace {

@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <optional>
 
-#include "core/partition/periodic/madpipe.h"
 #include "core/partition/periodic/contiguous_optimum.h"
+#include "core/partition/periodic/madpipe.h"
 #include "tests/core/partition/periodic/chain_case.h"
 
 namespace planwright {

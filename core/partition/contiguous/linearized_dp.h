@@ -47,8 +47,9 @@ std::optional<BlockSplit> LinearizedSplit(const BlockInstance& instance, const L
 // the optimum, and so saves passes of the ideal program. Random orders come from a fixed stream: the result is
 // deterministic.
 //
-// Returns `split` or a better one. Ends after `max_failures` orders in a row without gain, when `lower_bound` is reached, or by
-// the limits. `rounds` counts the orders tried: each costs one linearized program just below the incumbent.
+// Returns `split` or a better one. Ends after `max_failures` orders in a row without gain, when `lower_bound` is
+// reached, or by the limits. `rounds` counts the orders tried: each costs one linearized program just below the
+// incumbent.
 BlockSplit RedivideAlongOrders(const BlockInstance& instance, const LoadWindows& windows, BlockSplit split,
                                int64_t lower_bound, int max_failures, const SolveLimits& limits, RandomStream& random,
                                int64_t& rounds);

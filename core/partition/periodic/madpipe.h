@@ -32,7 +32,8 @@
 
 namespace planwright {
 
-// A stage of an allocation with one special device: the layers first .. next - 1, on that device or on one of their own.
+// A stage of an allocation with one special device: the layers first .. next - 1, on that device or on one of their
+// own.
 struct SpecialStage {
   int32_t first = 0;
   int32_t next = 0;

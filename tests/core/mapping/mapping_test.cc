@@ -1,10 +1,11 @@
 #include "core/mapping/mapping.h"
-#include "tests/reference/mapping/mapping_checks.h"
 
 #include <gtest/gtest.h>
 
 #include <limits>
 #include <optional>
+
+#include "tests/reference/mapping/mapping_checks.h"
 
 namespace planwright {
 namespace {

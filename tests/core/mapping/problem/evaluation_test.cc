@@ -1,10 +1,11 @@
 #include "core/mapping/problem/evaluation.h"
-#include "tests/reference/mapping/mapping_checks.h"
 
 #include <gtest/gtest.h>
 
 #include <limits>
 #include <vector>
+
+#include "tests/reference/mapping/mapping_checks.h"
 
 namespace planwright {
 namespace {
