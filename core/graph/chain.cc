@@ -12,7 +12,7 @@
 #include "core/graph/digraph.h"
 #include "core/graph/operator_unions.h"
 #include "core/graph/runs_of_order.h"
-#include "core/graph/strongly_connected.h"
+#include "core/graph/components.h"
 #include "core/graph/topological_order.h"
 
 namespace planwright {

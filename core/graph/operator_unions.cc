@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "core/base/index.h"
-#include "core/graph/strongly_connected.h"
+#include "core/graph/components.h"
 
 namespace planwright {
 

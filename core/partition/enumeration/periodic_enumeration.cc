@@ -11,7 +11,7 @@
 #include "core/cost/chain/chain_costs.h"
 #include "core/cost/chain/chain_sums.h"
 #include "core/graph/operator_unions.h"
-#include "core/graph/strongly_connected.h"
+#include "core/graph/components.h"
 #include "core/graph/topological_order.h"
 #include "core/partition/periodic/stage_costs.h"
 #include "core/schedule/least_period.h"

@@ -1,4 +1,4 @@
-#include "core/cost/uncounted_memory.h"
+#include "core/cost/plan_warnings.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

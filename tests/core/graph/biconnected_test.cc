@@ -1,4 +1,4 @@
-#include "core/graph/biconnected.h"
+#include "core/graph/components.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "core/base/random.h"
-#include "core/graph/strongly_connected.h"
+#include "core/graph/components.h"
 
 namespace planwright {
 namespace {

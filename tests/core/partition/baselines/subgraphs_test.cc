@@ -1,4 +1,4 @@
-#include "core/partition/baselines/subgraphs.h"
+#include "core/partition/baselines/device_assignment.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
