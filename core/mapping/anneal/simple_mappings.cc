@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <numeric>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -13,13 +12,6 @@
 
 namespace planwright {
 namespace {
-
-// Lists the vertices replica by replica.
-std::vector<std::size_t> AllVertices(const MappingInstance& instance) {
-  std::vector<std::size_t> vertices(instance.num_vertices());
-  std::iota(vertices.begin(), vertices.end(), std::size_t{0});
-  return vertices;
-}
 
 class GreedyMapper {
  public:
@@ -140,14 +132,15 @@ class GreedyMapper {
 }  // namespace
 
 Mapping MapConsecutively(const MappingInstance& instance, const KindAssignment& kinds) {
-  std::vector<std::size_t> vertices = AllVertices(instance);
+  std::vector<std::size_t> vertices = FirstNumbers<std::size_t>(instance.num_vertices());
   std::ranges::stable_sort(vertices, {}, [&](std::size_t vertex) { return instance.StageOf(vertex); });
   return {.devices = HandOut(instance, kinds, vertices, ParticipatingDevices(instance)),
           .rings = RingsInReplicaOrder(instance)};
 }
 
 Mapping MapReplicasTogether(const MappingInstance& instance, const KindAssignment& kinds) {
-  return {.devices = HandOut(instance, kinds, AllVertices(instance), ParticipatingDevices(instance)),
+  return {.devices = HandOut(instance, kinds, FirstNumbers<std::size_t>(instance.num_vertices()),
+                             ParticipatingDevices(instance)),
           .rings = RingsInReplicaOrder(instance)};
 }
 
@@ -159,7 +152,8 @@ Mapping MapGreedily(const MappingInstance& instance, const LinkTimes& links, con
 Mapping MapRandomly(const MappingInstance& instance, const KindAssignment& kinds, RandomStream& random) {
   std::vector<DeviceId> devices = ParticipatingDevices(instance);
   for (std::size_t left = devices.size(); left > 1; --left) std::swap(devices[left - 1], devices[random.Below(left)]);
-  return {.devices = HandOut(instance, kinds, AllVertices(instance), devices), .rings = RingsInReplicaOrder(instance)};
+  return {.devices = HandOut(instance, kinds, FirstNumbers<std::size_t>(instance.num_vertices()), devices),
+          .rings = RingsInReplicaOrder(instance)};
 }
 
 }  // namespace planwright

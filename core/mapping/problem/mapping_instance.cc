@@ -2,8 +2,9 @@
 
 #include <algorithm>
 #include <functional>
-#include <numeric>
 #include <utility>
+
+#include "core/base/index.h"
 
 namespace planwright {
 
@@ -49,8 +50,7 @@ std::vector<std::vector<int32_t>> RingsInReplicaOrder(const MappingInstance& ins
   std::vector<std::vector<int32_t>> rings;
   if (!instance.HasRings()) return rings;
   for (int32_t stage = 0; stage < instance.num_stages(); ++stage) {
-    std::vector<int32_t>& ring = rings.emplace_back(Index(instance.replicas.Of(stage)));
-    std::iota(ring.begin(), ring.end(), 0);
+    rings.push_back(FirstNumbers(Index(instance.replicas.Of(stage))));
   }
   return rings;
 }

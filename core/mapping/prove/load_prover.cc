@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <numeric>
 
+#include "core/base/index.h"
 #include "core/mapping/problem/target_precision.h"
 
 namespace planwright {
@@ -27,9 +27,7 @@ LoadRefuter::LoadRefuter(const ReplicaModel& model, const DeviceSymmetry& symmet
       domains_(model),
       matching_(model),
       embedder_(model, domains_, symmetry),
-      devices_(Index(model.num_devices())) {
-  std::iota(devices_.begin(), devices_.end(), 0);
-}
+      devices_(FirstNumbers(Index(model.num_devices()))) {}
 
 bool LoadRefuter::RefutesByMatching(double target_ms, Poller& poller) {
   return !(Reset(target_ms, poller) && Settle(poller));
@@ -127,10 +125,8 @@ LoadProver::LoadProver(const ReplicaModel& model, const DeviceSymmetry& symmetry
       surcharge_ms_(surcharge_ms),
       refuter_(model, symmetry, surcharge_ms, star_loads),
       cover_(model, symmetry),
-      devices_(Index(model.num_devices())),
-      stride_(kFirstStride) {
-  std::iota(devices_.begin(), devices_.end(), 0);
-}
+      devices_(FirstNumbers(Index(model.num_devices()))),
+      stride_(kFirstStride) {}
 
 void LoadProver::Raise(double value_ms, const std::string& method) {
   if (value_ms <= bound_ms_) return;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <numeric>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -290,9 +289,7 @@ bool CanCountReaders(const BlockInstance& instance) {
 FanOutDpOutcome SolveByFanOutDp(const BlockInstance& instance, const LoadWindows& windows, int64_t lower_bound,
                                 int64_t objective, const IdealDpOptions& options, const SolveLimits& limits,
                                 TaskArena& arena, const FanOutDpListener& listener) {
-  std::vector<int32_t> order(Index(instance.num_blocks()));
-  std::iota(order.begin(), order.end(), 0);
-  const ChainLayout layout(instance.precedence, order);
+  const ChainLayout layout(instance.precedence, FirstNumbers(Index(instance.num_blocks())));
   const auto run = [&]<std::size_t W>() {
     return Search<W>(instance, layout, windows, options, limits, arena, listener).Run(lower_bound, objective);
   };

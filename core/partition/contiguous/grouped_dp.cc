@@ -421,9 +421,7 @@ bool CanGroup(const BlockInstance& instance, const Grouping& grouping, GroupOrde
 GroupedDpOutcome SolveByGroupedDp(const BlockInstance& instance, const Grouping& grouping, GroupOrder order,
                                   int64_t lower_bound, int64_t objective, const IdealDpOptions& options,
                                   const SolveLimits& limits, TaskArena& arena, const GroupedDpListener& listener) {
-  std::vector<int32_t> topological(Index(instance.num_blocks()));
-  std::iota(topological.begin(), topological.end(), 0);
-  const ChainLayout layout(instance.precedence, topological);
+  const ChainLayout layout(instance.precedence, FirstNumbers(Index(instance.num_blocks())));
   const auto run = [&]<std::size_t W>() {
     return Search<W>(instance, layout, grouping, order, options, limits, arena, listener).Run(lower_bound, objective);
   };

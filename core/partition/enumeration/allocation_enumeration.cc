@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <numeric>
 #include <utility>
 
 #include "core/base/index.h"
@@ -33,9 +32,8 @@ class Enumeration {
         stages_(request.graph, problem_),
         free_(devices),
         team_of_(groups.size(), kNowhere),
-        order_(groups.size()) {
+        order_(FirstNumbers<std::size_t>(groups.size())) {
     for (const std::vector<OperatorId>& operators : groups) options_.push_back(devices.MakeGroup(operators));
-    std::iota(order_.begin(), order_.end(), std::size_t{0});
     std::stable_sort(order_.begin(), order_.end(),
                      [this](std::size_t a, std::size_t b) { return options_[a].least_time > options_[b].least_time; });
   }

@@ -1,7 +1,6 @@
 #include "core/partition/parmesan/stage_partition.h"
 
 #include <algorithm>
-#include <numeric>
 #include <utility>
 
 #include "core/base/index.h"
@@ -168,8 +167,7 @@ BlockInstance StagePartitioner::Shaped(const BlockInstance& instance, const Stag
 std::optional<BlockSplit> StagePartitioner::Split(const BlockInstance& shaped, const StageShape& shape,
                                                   int64_t exact_work, const SolveLimits& limits, TaskArena& arena,
                                                   int64_t& work) const {
-  std::vector<int32_t> order(Index(shaped.num_blocks()));
-  std::iota(order.begin(), order.end(), 0);
+  const std::vector<int32_t> order = FirstNumbers(Index(shaped.num_blocks()));
   const std::vector<int64_t> more_stored = MoreStored(shape);
   const LoadWindows windows(shaped);
   const int64_t trivial = TrivialLoadBound(shaped);
