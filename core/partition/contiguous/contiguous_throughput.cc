@@ -398,8 +398,8 @@ class Solver {
           RaiseBound({Picoseconds(bound), kGroupedDpName, BoundScope::kProblem, /*pays_once=*/true});
         }};
     bound_limit_ = objective;
-    const GroupedDpOutcome search = SolveByGroupedDp(raised, grouping, order, lower_bound(), objective.count(),
-                                                     OptionsFor(prove_without_memory), limits, arena_, listener);
+    const IdealDpRun search = SolveByGroupedDp(raised, grouping, order, lower_bound(), objective.count(),
+                                               OptionsFor(prove_without_memory), limits, arena_, listener);
     bound_limit_ = Picoseconds(kMaxQuantity);
     Count(search);
     return Settle(search.end);

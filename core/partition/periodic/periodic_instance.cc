@@ -79,10 +79,7 @@ std::vector<int64_t> OperatorTimes(const SearchRequest& request, DeviceClassId d
 
 // Whether a tensor fixes the order of each layer and the next one: then nothing can change places.
 bool IsPath(const OperatorGraph& graph, const ResolvedProblem& problem, const OperatorGroups& layers) {
-  std::vector<int32_t> layer_of(graph.operators.size(), -1);
-  for (std::size_t layer = 0; layer < layers.size(); ++layer) {
-    for (const OperatorId op : layers[layer]) layer_of[op.index()] = static_cast<int32_t>(layer);
-  }
+  const std::vector<int32_t> layer_of = GroupOfEach(layers, graph.operators.size());
   std::vector<bool> is_linked(layers.size(), false);
   const std::vector<int32_t> unions = ColocationUnions(graph, problem);
   for (const auto& [before, after] : MapEdges(OrderedOperators(graph, unions, MirroredTensors::kAll), layer_of)) {
