@@ -25,7 +25,8 @@ namespace planwright {
 std::vector<std::string> PlanWarnings(const OperatorGraph& graph, const Cluster& cluster, const CostTable& costs,
                                       const Plan& plan);
 
-// What a plan's memory model leaves out although training takes it, and what it would come to: the placement of `plan` costed again under the same problem with
+// What a plan's memory model leaves out although training takes it, and what it would come to: the placement of `plan`
+// costed again under the same problem with
 //   - the optimizer of the preset adam_mixed, where no optimizer counts;
 //   - the schedule ONE_F_ONE_B, where the problem has neither schedule nor micro_batches, so that one micro-batch in
 //     flight counts: contiguous stages, one on each device;

@@ -13,9 +13,9 @@ namespace planwright {
 // without recursion, O(n + m).
 std::vector<int32_t> StronglyConnectedComponents(const Digraph& graph);
 
-// Where a graph branches and joins again: the biconnected component of each of graph.edges(), directions ignored, numbered 0, 1, ...: two edges have the same
-// label if and only if a simple cycle holds both. An edge and its reverse form a cycle of two.
-// Hopcroft, Tarjan: Algorithm 447, 1973, without recursion. O(n + m).
+// Where a graph branches and joins again: the biconnected component of each of graph.edges(), directions ignored,
+// numbered 0, 1, ...: two edges have the same label if and only if a simple cycle holds both. An edge and its reverse
+// form a cycle of two. Hopcroft, Tarjan: Algorithm 447, 1973, without recursion. O(n + m).
 std::vector<int32_t> BiconnectedComponents(const Digraph& graph);
 
 }  // namespace planwright

@@ -76,7 +76,6 @@ class PlacementJudge {
     if (CanImprove(plan.objective)) record_.Offer(std::move(placement), "enumeration");
   }
 
-
   // No placement takes less, once the search is over. REQUIRES: there is a placement.
   Picoseconds ProvenBound() const { return std::min(record_.objective(), least_unproven_); }
 

@@ -10,8 +10,8 @@
 #include "core/base/interruption.h"
 #include "core/cost/terms/memory_form.h"
 #include "core/cost/terms/transfer.h"
-#include "core/graph/operator_unions.h"
 #include "core/graph/components.h"
+#include "core/graph/operator_unions.h"
 #include "core/graph/topological_order.h"
 #include "core/partition/search/block_merging.h"
 
