@@ -141,10 +141,7 @@ class Cutter {
     std::vector<Digraph::Edge> edges;
     for (const auto& [from, to] : dependencies_.edges()) edges.emplace_back(unit_of_[Index(from)], unit_of_[Index(to)]);
     std::vector<int32_t> order = AnyTopologicalOrder({next_unit, std::move(edges)});
-    if (std::ssize(order) < next_unit) {
-      order.clear();
-      for (int32_t stage = 0; stage < std::ssize(stages_); ++stage) order.push_back(stage);
-    }
+    if (std::ssize(order) < next_unit) order = FirstNumbers(stages_.size());
     Placement placement;
     for (const int32_t unit : order) {
       if (unit >= std::ssize(stages_)) continue;
