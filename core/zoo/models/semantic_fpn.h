@@ -10,7 +10,7 @@
 #include "absl/status/status.h"
 #include "core/model/graph.h"
 #include "core/zoo/keys/keys.h"
-#include "core/zoo/models/resnet.h"
+#include "core/zoo/models/convnet.h"
 
 namespace planwright {
 
