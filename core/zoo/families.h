@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "core/zoo/clusters/clusters.h"
-#include "core/zoo/clusters/networks.h"
 #include "core/zoo/models/bert.h"
 #include "core/zoo/models/convnet.h"
 #include "core/zoo/models/gnmt.h"
