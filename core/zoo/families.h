@@ -10,7 +10,6 @@
 #include "core/zoo/models/bert.h"
 #include "core/zoo/models/convnet.h"
 #include "core/zoo/models/gnmt.h"
-#include "core/zoo/models/inception.h"
 #include "core/zoo/models/semantic_fpn.h"
 #include "core/zoo/models/swin.h"
 #include "core/zoo/models/transformer.h"

@@ -88,6 +88,21 @@ ZooKeys KeysOf(DenseNetConfig& config);
 // "head.norm", "head.pool", "head.classifier".
 OperatorGraph MakeModel(const std::string& display_name, const DenseNetConfig& config);
 
+// Inception-v3 (Szegedy, Vanhoucke, Ioffe, Shlens, Wojna: Rethinking the Inception Architecture for Computer Vision,
+// 2016) as torchvision builds it, with the auxiliary classifier that training uses, unless it is left out.
+struct InceptionConfig {
+  // With the auxiliary classifier. Without it the layers are a chain.
+  bool auxiliary = true;
+  ImageBatch batch = {.image_size = 299};
+};
+
+ZooKeys KeysOf(InceptionConfig& config);
+
+// One operator per tensor operation. Layers are labelled "stem.0", ..., "stem.6" (convolutions with their normalisation
+// and ReLU, and poolings), "mixed0", ..., "mixed10", "auxiliary", "head.pool", "head.classifier". The total loss is the
+// main one plus 0.4 of the auxiliary one.
+OperatorGraph MakeModel(const std::string& display_name, const InceptionConfig& config);
+
 }  // namespace planwright
 
 #endif  // PLANWRIGHT_CORE_ZOO_MODELS_CONVNET_H_

@@ -7,7 +7,6 @@
 #include <string_view>
 
 #include "core/zoo/models/convnet.h"
-#include "core/zoo/models/inception.h"
 #include "core/zoo/zoo.h"
 #include "tests/core/zoo/graph_totals.h"
 
