@@ -2,7 +2,6 @@
 #ifndef PLANWRIGHT_CORE_COST_DEVICE_LOAD_H_
 #define PLANWRIGHT_CORE_COST_DEVICE_LOAD_H_
 
-#include <cstddef>
 #include <cstdint>
 
 #include "core/base/units.h"

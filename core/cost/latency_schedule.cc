@@ -4,8 +4,6 @@
 #include <cstddef>
 #include <utility>
 
-#include "core/cost/terms/stage_map.h"
-
 namespace planwright {
 namespace {
 

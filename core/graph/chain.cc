@@ -9,10 +9,10 @@
 #include "core/base/index.h"
 #include "core/base/interruption.h"
 #include "core/base/units.h"
+#include "core/graph/components.h"
 #include "core/graph/digraph.h"
 #include "core/graph/operator_unions.h"
 #include "core/graph/runs_of_order.h"
-#include "core/graph/strongly_connected.h"
 #include "core/graph/topological_order.h"
 
 namespace planwright {
@@ -167,8 +167,7 @@ std::vector<int32_t> LevelOrder(const Blocks& blocks) {
       level[Index(next)] = std::max(level[Index(next)], level[Index(block)] + 1);
     }
   }
-  std::vector<int32_t> by_level(blocks.size());
-  std::iota(by_level.begin(), by_level.end(), 0);
+  std::vector<int32_t> by_level = FirstNumbers(blocks.size());
   std::stable_sort(by_level.begin(), by_level.end(),
                    [&](int32_t a, int32_t b) { return level[Index(a)] < level[Index(b)]; });
   return by_level;
@@ -195,9 +194,7 @@ std::vector<int32_t> BestOrder(const Blocks& blocks, std::vector<std::vector<int
 // The layer of each position of `order`.
 std::vector<int32_t> LayersOf(const Blocks& blocks, const std::vector<int32_t>& order,
                               std::span<const int64_t> operator_weights, std::size_t max_layers) {
-  std::vector<int32_t> layers(order.size());
-  std::iota(layers.begin(), layers.end(), 0);
-  if (order.size() <= max_layers) return layers;
+  if (order.size() <= max_layers) return FirstNumbers(order.size());
   std::vector<double> weights(order.size(), 0);
   for (std::size_t i = 0; i < order.size(); ++i) {
     for (const OperatorId op : blocks.operators[Index(order[i])]) {

@@ -34,13 +34,12 @@ class ContractingDag {
   // Ascending by vertex.
   const std::vector<Arc>& successors(int32_t vertex) const { return successors_[Index(vertex)]; }
   const std::vector<Arc>& predecessors(int32_t vertex) const { return predecessors_[Index(vertex)]; }
-  bool HasEdge(int32_t from, int32_t to) const { return WeightOf(from, to) >= 0; }
   // -1: there is no such edge. O(log degree).
   int64_t WeightOf(int32_t from, int32_t to) const;
 
   // Makes the ends of an edge one vertex, which keeps the number of one of them and is returned; the other one has no
   // edges afterwards. kNotConvex: another path leads from `from` to `to`, or none was found within 2 x max_visits
-  // vertices; nothing has changed. REQUIRES: HasEdge(from, to). O(degrees + visits log).
+  // vertices; nothing has changed. REQUIRES: there is that edge. O(degrees + visits log).
   int32_t Contract(int32_t from, int32_t to, std::size_t max_visits);
   static constexpr int32_t kNotConvex = -1;
 

@@ -1,10 +1,11 @@
 #include "core/graph/operator_unions.h"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "core/base/index.h"
-#include "core/graph/strongly_connected.h"
+#include "core/graph/components.h"
 
 namespace planwright {
 
@@ -57,6 +58,22 @@ std::vector<int32_t> StageAtoms(const OperatorGraph& graph, const ResolvedProble
     if (atom != kDropped) atom = component_of[Index(atom)];
   }
   return atom_of;
+}
+
+std::vector<int32_t> GroupOfEach(const std::vector<std::vector<OperatorId>>& groups, std::size_t num_operators) {
+  std::vector<int32_t> group_of(num_operators, kDropped);
+  for (std::size_t group = 0; group < groups.size(); ++group) {
+    for (const OperatorId op : groups[group]) group_of[op.index()] = static_cast<int32_t>(group);
+  }
+  return group_of;
+}
+
+std::vector<int32_t> OtherReaders(const Tensor& tensor, const std::vector<int32_t>& label_of) {
+  std::set<int32_t> readers;
+  for (const OperatorId consumer : tensor.consumers) readers.insert(label_of[consumer.index()]);
+  readers.erase(label_of[tensor.producer.index()]);
+  readers.erase(kDropped);
+  return {readers.begin(), readers.end()};
 }
 
 std::vector<Digraph::Edge> MapEdges(std::span<const Digraph::Edge> edges, const std::vector<int32_t>& labels) {

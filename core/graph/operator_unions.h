@@ -34,6 +34,12 @@ std::vector<Digraph::Edge> OrderedOperators(const OperatorGraph& graph, const st
 // on each other both ways; otherwise each is alone. Labels 0, 1, ... by smallest operator, kDropped. O(tensor ends).
 std::vector<int32_t> StageAtoms(const OperatorGraph& graph, const ResolvedProblem& problem);
 
+// By operator: which of `groups` holds it; kDropped: none. No two of them hold the same.
+std::vector<int32_t> GroupOfEach(const std::vector<std::vector<OperatorId>>& groups, std::size_t num_operators);
+
+// Labels of the operators that read `tensor`, ascending, but for those of its producer and of dropped operators.
+std::vector<int32_t> OtherReaders(const Tensor& tensor, const std::vector<int32_t>& label_of);
+
 // `edges` between the labels of their ends.
 std::vector<Digraph::Edge> MapEdges(std::span<const Digraph::Edge> edges, const std::vector<int32_t>& labels);
 

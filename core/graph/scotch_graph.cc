@@ -1,7 +1,6 @@
 #include "core/graph/scotch_graph.h"
 
 #include <algorithm>
-#include <cstddef>
 #include <numeric>
 
 #include "core/base/index.h"

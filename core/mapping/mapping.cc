@@ -4,9 +4,9 @@
 #include <array>
 #include <cmath>
 #include <memory>
-#include <numeric>
 #include <utility>
 
+#include "core/base/index.h"
 #include "core/base/remaining_time.h"
 #include "core/mapping/anneal/mapping_annealing.h"
 #include "core/mapping/problem/mapping_tables.h"
@@ -85,10 +85,9 @@ class MappingSearch {
         annealing_(tables_, kinds, options.seed, limits, arena),
         model_(instance, tables_.links(), limits),
         symmetry_(DeviceSymmetry::Of(model_, limits)),
-        all_devices_(Index(model_.num_devices())),
+        all_devices_(FirstNumbers(Index(model_.num_devices()))),
         round_work_(kFirstRound),
         other_work_(int64_t{model_.num_devices()} * model_.num_devices() / kPairsPerUnit) {
-    std::iota(all_devices_.begin(), all_devices_.end(), 0);
     outcome_.bounds = {{.value_ms = instance.load_weight * kinds.bottleneck_ms, .method = "compute"}};
   }
 

@@ -4,7 +4,6 @@
 #include <bit>
 #include <cstddef>
 #include <map>
-#include <numeric>
 #include <optional>
 #include <string>
 #include <string_view>

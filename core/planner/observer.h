@@ -4,7 +4,6 @@
 
 #include <string_view>
 
-#include "core/base/units.h"
 #include "core/model/plan.h"
 
 namespace planwright {

@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "core/base/index.h"
 #include "core/base/interruption.h"
 #include "core/base/quantity_text.h"
 #include "core/base/status_macros.h"
@@ -21,8 +20,9 @@
 #include "core/planner/joint/joint_request.h"
 #include "core/schedule/pattern_unroll.h"
 #include "core/schedule/task_list_builder.h"
-#include "core/simulate/deadlock.h"
+#include "core/simulate/dynamic_simulator.h"
 #include "core/simulate/flow_simulator.h"
+#include "core/simulate/task_graph.h"
 
 namespace planwright {
 namespace {
@@ -270,7 +270,7 @@ absl::StatusOr<PlanSimulation> Run(const PlanRequest& request, const Plan& plan,
   ASSIGN_OR_RETURN(simulation.list, ListOf(request, costs, plan, simulation.settings));
   RETURN_IF_ERROR(CheckRuns(simulation.list, simulation.settings));
   RETURN_IF_ERROR(CheckNotInterrupted(limits));
-  simulation.timeline = DynamicSimulator(simulation.list, *simulation.settings.contention).Run();
+  simulation.timeline = SimulateTasks(simulation.list, *simulation.settings.contention);
   simulation.report = ReportOn(simulation.list, simulation.timeline);
   if (IsAsynchronous(*simulation.settings.schedule)) {
     simulation.period = SteadyPeriod(simulation.list, simulation.timeline, *simulation.settings.micro_batches);
@@ -348,7 +348,7 @@ absl::StatusOr<PlanSimulation> SimulateJointPlacement(const PlanRequest& request
     simulation.step_without_contention = plan.joint->simulated_step;
     simulation.timeline = SimulateFlows(simulation.list);
   } else {
-    simulation.timeline = DynamicSimulator(simulation.list, *simulation.settings.contention).Run();
+    simulation.timeline = SimulateTasks(simulation.list, *simulation.settings.contention);
   }
   simulation.report = ReportOn(simulation.list, simulation.timeline);
   // Where replicas take turns each is a resource, elsewhere each stage.

@@ -20,8 +20,6 @@
 #include "core/cost/plan_warnings.h"
 #include "core/cost/terms/cost_table.h"
 #include "core/cost/terms/transfer.h"
-#include "core/cost/uncounted_memory.h"
-#include "core/partition/baselines/baselines.h"
 #include "core/partition/mip/integer_program.h"
 #include "core/partition/mip/mip_search.h"
 #include "core/partition/mip/mip_solver.h"

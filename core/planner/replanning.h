@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/model/plan.h"
 #include "core/model/problem.h"
 #include "core/partition/search/search.h"
 

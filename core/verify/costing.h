@@ -2,8 +2,6 @@
 #ifndef PLANWRIGHT_CORE_VERIFY_COSTING_H_
 #define PLANWRIGHT_CORE_VERIFY_COSTING_H_
 
-#include "core/model/cluster.h"
-#include "core/model/graph.h"
 #include "core/model/plan.h"
 #include "core/model/problem.h"
 #include "core/verify/facts/assignment.h"

@@ -4,7 +4,6 @@
 
 #include "core/base/violations.h"
 #include "core/model/cluster.h"
-#include "core/model/graph.h"
 #include "core/model/problem.h"
 #include "core/verify/facts/assignment.h"
 

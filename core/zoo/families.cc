@@ -1,7 +1,6 @@
 #include "core/zoo/families.h"
 
 #include <cstdint>
-#include <optional>
 
 namespace planwright {
 namespace {

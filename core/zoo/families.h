@@ -7,16 +7,12 @@
 #include <vector>
 
 #include "core/zoo/clusters/clusters.h"
-#include "core/zoo/clusters/networks.h"
 #include "core/zoo/models/bert.h"
-#include "core/zoo/models/densenet.h"
+#include "core/zoo/models/convnet.h"
 #include "core/zoo/models/gnmt.h"
-#include "core/zoo/models/inception.h"
-#include "core/zoo/models/resnet.h"
 #include "core/zoo/models/semantic_fpn.h"
 #include "core/zoo/models/swin.h"
 #include "core/zoo/models/transformer.h"
-#include "core/zoo/models/vgg.h"
 
 namespace planwright {
 

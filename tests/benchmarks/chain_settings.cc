@@ -25,7 +25,7 @@ ChainDevices DevicesOf(double count, double memory_gb) {
 double CpuMilliseconds() { return static_cast<double>(std::clock()) * 1e3 / CLOCKS_PER_SEC; }
 
 std::optional<Picoseconds> PipedreamPeriod(const Chain& chain, const ChainDevices& devices) {
-  const auto partition = PipedreamPartition(chain, devices, PipedreamMemory::kByDepth);
+  const auto partition = PipedreamPartition(chain, devices);
   if (!partition.has_value()) return std::nullopt;
   return SmallestPeriod(chain, partition->allocation, devices);
 }

@@ -72,13 +72,12 @@ TaskList SharedBus(TaskList list, int32_t stages) {
 }
 
 std::string DynamicCell(const TaskList& list, Contention contention) {
-  DynamicSimulator simulator(list, contention);
-  return MillionsPerSecond(list.tasks.size(), Fastest([&simulator] { simulator.Run(); }));
+  return MillionsPerSecond(list.tasks.size(), Fastest([&] { SimulateTasks(list, contention); }));
 }
 
 void AddRow(const Shape& shape, Table& table) {
   const TaskList list = PrivateLinks(shape);
-  const TaskList ordered = OrderedAsRun(list, DynamicSimulator(list, Contention::kExclusive).Run());
+  const TaskList ordered = OrderedAsRun(list, SimulateTasks(list, Contention::kExclusive));
   const double compile_seconds = Fastest([&ordered] { StaticSchedule::Compile(ordered).IgnoreError(); });
   const StaticSchedule schedule = *StaticSchedule::Compile(ordered);
   std::vector<Picoseconds> durations;

@@ -8,7 +8,7 @@
 
 #include "core/base/index.h"
 #include "core/base/units.h"
-#include "core/partition/periodic/shared_device_stages.h"
+#include "core/partition/periodic/madpipe.h"
 #include "core/partition/periodic/stage_costs.h"
 
 namespace planwright {

@@ -4,7 +4,6 @@
 #include <tuple>
 
 #include "core/base/index.h"
-#include "core/simulate/deadlock.h"
 #include "core/simulate/task_graph.h"
 
 namespace planwright {

@@ -32,7 +32,7 @@ TEST(StaticScheduleTest, EqualsTheEventQueueOnRandomLists) {
   for (uint64_t seed = 0; seed < 200; ++seed) {
     const TaskList list = RandomOrderedList(seed, 60);
     const Timeline fixed = StaticSchedule::Compile(list)->Run(list);
-    const Timeline dynamic = DynamicSimulator(list, Contention::kExclusive).Run();
+    const Timeline dynamic = SimulateTasks(list, Contention::kExclusive);
     EXPECT_EQ(fixed.ends, dynamic.ends) << seed;
     EXPECT_EQ(fixed.starts, dynamic.starts) << seed;
   }
@@ -42,10 +42,10 @@ TEST(StaticScheduleTest, EqualsBothContentionsWhereEveryLinkHasOneTransferAtATim
   for (const ScheduleKind kind : kSchedules) {
     const PipelineWork work = MakePipeline({.stages = 5, .backward_weight = 8, .send = 7});
     const TaskList list = *BuildTaskList(work, {.kind = kind, .micro_batches = 12, .recompute = false, .order = {}});
-    const Timeline dynamic = DynamicSimulator(list, Contention::kExclusive).Run();
+    const Timeline dynamic = SimulateTasks(list, Contention::kExclusive);
     const TaskList ordered = OrderedAsRun(list, dynamic);
     EXPECT_EQ(StaticSchedule::Compile(ordered)->Run(ordered).ends, dynamic.ends);
-    EXPECT_EQ(DynamicSimulator(list, Contention::kFairShare).Run().ends, dynamic.ends);
+    EXPECT_EQ(SimulateTasks(list, Contention::kFairShare).ends, dynamic.ends);
   }
 }
 
@@ -57,7 +57,7 @@ TEST(StaticScheduleTest, EvaluatesOtherDurationsWithoutCompilingAgain) {
   for (const Task& task : list.tasks) durations.push_back(task.duration);
   std::vector<int64_t> ends(schedule->num_steps() + 1);
   const int64_t latest = schedule->Evaluate(schedule->Arrange(durations), ends);
-  const Timeline dynamic = DynamicSimulator(list, Contention::kExclusive).Run();
+  const Timeline dynamic = SimulateTasks(list, Contention::kExclusive);
   EXPECT_EQ(latest, std::max_element(dynamic.ends.begin(), dynamic.ends.end())->count());
 }
 

@@ -1,7 +1,5 @@
 #include "core/cost/terms/allreduce.h"
 
-#include <algorithm>
-
 namespace planwright {
 
 LinkSpeed RingSpeed(const Network& network, const std::vector<DeviceId>& ring) {

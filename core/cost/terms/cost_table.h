@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "core/base/ids.h"
@@ -14,6 +15,12 @@
 #include "core/model/problem.h"
 
 namespace planwright {
+
+// 1000 x max(flops / (peak_flops x compute_efficiency), bytes / memory bandwidth) milliseconds, rounded to the nearest
+// picosecond, + kernel_overhead. A number that is 0 takes no part.
+// nullopt: `flops` and `bytes` are both 0, or the class lacks the speed that one of them needs.
+// REQUIRES: flops finite and >= 0, bytes >= 0, a valid class.
+std::optional<Picoseconds> RooflineTime(const DeviceClass& device_class, double flops, int64_t bytes);
 
 // Time of one operator on one class for one micro-batch, under the workload of the problem.
 struct OperatorTime {

@@ -51,4 +51,10 @@ int64_t MemoryForm::TotalBytes(const MemoryParts& parts, int64_t boundary_bytes,
   return SaturatingAdd(kept, SaturatingMultiply(in_flight, parts.stored));
 }
 
+int64_t StageMemoryBytes(const OperatorGraph& graph, const ResolvedProblem& problem,
+                         const std::vector<OperatorId>& operators, int64_t boundary_bytes, int32_t in_flight) {
+  const MemoryForm form(problem);
+  return form.TotalBytes(form.PartsOf(graph, operators), boundary_bytes, in_flight);
+}
+
 }  // namespace planwright

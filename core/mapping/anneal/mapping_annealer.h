@@ -43,7 +43,7 @@ struct MappingRun {
 
 // Anneals from `start` with `heat` for `moves` devices moved on trial, until the value is `bound_ms`, or until the
 // limits say stop, which is looked at every few hundred moves. `bound_ms`: no mapping is better; 0 where nothing is
-// known. REQUIRES: IsMapping(instance, start).
+// known. REQUIRES: `start` is a mapping of the instance.
 MappingRun AnnealMapping(const MappingTables& tables, const Mapping& start, double bound_ms, const MappingHeat& heat,
                          int64_t moves, RandomStream& random, const SolveLimits& limits);
 

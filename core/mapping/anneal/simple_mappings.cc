@@ -3,24 +3,15 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <numeric>
 #include <optional>
 #include <utility>
 #include <vector>
 
 #include "core/base/ids.h"
 #include "core/base/index.h"
-#include "core/mapping/problem/evaluation.h"
 
 namespace planwright {
 namespace {
-
-// Lists the vertices replica by replica.
-std::vector<std::size_t> AllVertices(const MappingInstance& instance) {
-  std::vector<std::size_t> vertices(instance.num_vertices());
-  std::iota(vertices.begin(), vertices.end(), std::size_t{0});
-  return vertices;
-}
 
 class GreedyMapper {
  public:
@@ -141,14 +132,15 @@ class GreedyMapper {
 }  // namespace
 
 Mapping MapConsecutively(const MappingInstance& instance, const KindAssignment& kinds) {
-  std::vector<std::size_t> vertices = AllVertices(instance);
+  std::vector<std::size_t> vertices = FirstNumbers<std::size_t>(instance.num_vertices());
   std::ranges::stable_sort(vertices, {}, [&](std::size_t vertex) { return instance.StageOf(vertex); });
   return {.devices = HandOut(instance, kinds, vertices, ParticipatingDevices(instance)),
           .rings = RingsInReplicaOrder(instance)};
 }
 
 Mapping MapReplicasTogether(const MappingInstance& instance, const KindAssignment& kinds) {
-  return {.devices = HandOut(instance, kinds, AllVertices(instance), ParticipatingDevices(instance)),
+  return {.devices = HandOut(instance, kinds, FirstNumbers<std::size_t>(instance.num_vertices()),
+                             ParticipatingDevices(instance)),
           .rings = RingsInReplicaOrder(instance)};
 }
 
@@ -160,18 +152,8 @@ Mapping MapGreedily(const MappingInstance& instance, const LinkTimes& links, con
 Mapping MapRandomly(const MappingInstance& instance, const KindAssignment& kinds, RandomStream& random) {
   std::vector<DeviceId> devices = ParticipatingDevices(instance);
   for (std::size_t left = devices.size(); left > 1; --left) std::swap(devices[left - 1], devices[random.Below(left)]);
-  return {.devices = HandOut(instance, kinds, AllVertices(instance), devices), .rings = RingsInReplicaOrder(instance)};
-}
-
-Mapping BestOfRandom(const MappingInstance& instance, const LinkTimes& links, const KindAssignment& kinds, int count,
-                     RandomStream& random) {
-  std::optional<std::pair<double, Mapping>> best;
-  for (int i = 0; i < count; ++i) {
-    Mapping mapping = MapRandomly(instance, kinds, random);
-    const double value = Evaluate(instance, links, mapping).value_ms;
-    if (!best.has_value() || value < best->first) best.emplace(value, std::move(mapping));
-  }
-  return std::move(best->second);
+  return {.devices = HandOut(instance, kinds, FirstNumbers<std::size_t>(instance.num_vertices()), devices),
+          .rings = RingsInReplicaOrder(instance)};
 }
 
 }  // namespace planwright

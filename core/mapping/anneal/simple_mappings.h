@@ -28,10 +28,6 @@ Mapping MapGreedily(const MappingInstance& instance, const LinkTimes& links, con
 // Devices in random order.
 Mapping MapRandomly(const MappingInstance& instance, const KindAssignment& kinds, RandomStream& random);
 
-// The best of `count` random mappings. REQUIRES: count >= 1.
-Mapping BestOfRandom(const MappingInstance& instance, const LinkTimes& links, const KindAssignment& kinds, int count,
-                     RandomStream& random);
-
 }  // namespace planwright
 
 #endif  // PLANWRIGHT_CORE_MAPPING_ANNEAL_SIMPLE_MAPPINGS_H_

@@ -37,7 +37,7 @@ struct StageTimes {
   double allreduce_ms = 0;
 };
 
-// By vertex. REQUIRES: IsMapping(instance, mapping). Complexity O(replicas that meet).
+// By vertex. REQUIRES: `mapping` is one of `instance`. Complexity O(replicas that meet).
 std::vector<MappedWork> WorkOfReplicas(const MappingInstance& instance, const LinkTimes& links, const Mapping& mapping);
 
 // The least bandwidth and the greatest latency of the ring's links; 0 without replicas. `rings` and `devices` as in
@@ -47,7 +47,7 @@ double AllReduceMs(const MappingInstance& instance, const LinkTimes& links, cons
 // The objective of these stages.
 MappingValue ValueOf(const MappingInstance& instance, const std::vector<StageTimes>& stages);
 
-// REQUIRES: IsMapping(instance, mapping).
+// REQUIRES: `mapping` is one of `instance`.
 MappingValue Evaluate(const MappingInstance& instance, const LinkTimes& links, const Mapping& mapping);
 // As above; makes the LinkTimes first.
 MappingValue Evaluate(const MappingInstance& instance, const Mapping& mapping);

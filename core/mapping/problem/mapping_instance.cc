@@ -1,36 +1,35 @@
 #include "core/mapping/problem/mapping_instance.h"
 
 #include <algorithm>
-#include <cmath>
-#include <numeric>
+#include <functional>
+#include <utility>
+
+#include "core/base/index.h"
 
 namespace planwright {
-namespace {
 
-bool DevicesFit(const MappingInstance& instance, const std::vector<DeviceId>& devices) {
-  if (devices.size() != instance.num_vertices()) return false;
-  std::vector<bool> is_taken(instance.num_devices(), false);
-  for (std::size_t vertex = 0; vertex < devices.size(); ++vertex) {
-    const DeviceId device = devices[vertex];
-    if (device.index() >= is_taken.size() || is_taken[device.index()] || !instance.TakesPart(device)) return false;
-    is_taken[device.index()] = true;
-    if (!std::isfinite(instance.ComputeMs(instance.StageOf(vertex), device))) return false;
+StageReplicas::StageReplicas(std::vector<int32_t> of_stage) : of_stage_(std::move(of_stage)) {
+  for (const int32_t replicas : of_stage_) {
+    before_.push_back(vertices_.size());
+    vertices_.resize(vertices_.size() + Index(replicas));
   }
-  return true;
+  const int32_t most = of_stage_.empty() ? 0 : *std::ranges::max_element(of_stage_);
+  for (int32_t replica = 0; replica < most; ++replica) {
+    for (int32_t stage = 0; stage < num_stages(); ++stage) {
+      if (replica >= Of(stage)) continue;
+      vertices_[BeforeStage(stage) + Index(replica)] = stage_of_.size();
+      stage_of_.push_back(stage);
+      replica_of_.push_back(replica);
+    }
+  }
 }
 
-std::vector<int32_t> InReplicaOrder(int32_t num_replicas) {
-  std::vector<int32_t> ring(Index(num_replicas));
-  std::iota(ring.begin(), ring.end(), 0);
-  return ring;
-}
+StageReplicas::StageReplicas(int32_t num_stages, int32_t of_each)
+    : StageReplicas(std::vector<int32_t>(Index(num_stages), of_each)) {}
 
-bool IsRing(const MappingInstance& instance, int32_t stage, std::vector<int32_t> ring) {
-  if (instance.free_ring_order) std::sort(ring.begin(), ring.end());
-  return ring == InReplicaOrder(instance.replicas.Of(stage));
+bool StageReplicas::are_equal() const {
+  return std::ranges::adjacent_find(of_stage_, std::not_equal_to()) == of_stage_.end();
 }
-
-}  // namespace
 
 std::vector<std::vector<ReplicaNeighbour>> NeighboursOf(const MappingInstance& instance) {
   std::vector<std::vector<ReplicaNeighbour>> neighbours(instance.num_vertices());
@@ -51,19 +50,18 @@ std::vector<std::vector<int32_t>> RingsInReplicaOrder(const MappingInstance& ins
   std::vector<std::vector<int32_t>> rings;
   if (!instance.HasRings()) return rings;
   for (int32_t stage = 0; stage < instance.num_stages(); ++stage) {
-    rings.push_back(InReplicaOrder(instance.replicas.Of(stage)));
+    rings.push_back(FirstNumbers(Index(instance.replicas.Of(stage))));
   }
   return rings;
 }
 
-bool IsMapping(const MappingInstance& instance, const Mapping& mapping) {
-  if (!DevicesFit(instance, mapping.devices)) return false;
-  if (!instance.HasRings()) return mapping.rings.empty();
-  if (mapping.rings.size() != Index(instance.num_stages())) return false;
-  for (int32_t stage = 0; stage < instance.num_stages(); ++stage) {
-    if (!IsRing(instance, stage, mapping.rings[Index(stage)])) return false;
-  }
-  return true;
+MappingObjective ChooseObjective(const MappingInstance& instance) {
+  if (!instance.HasRings()) return MappingObjective::kLoad;
+  double ring_bytes = 0;
+  for (const double bytes : instance.allreduce_bytes) ring_bytes += bytes;
+  double traffic_bytes = 0;
+  for (const StageTraffic& traffic : instance.traffic) traffic_bytes += traffic.forward_bytes + traffic.backward_bytes;
+  return ring_bytes > traffic_bytes ? MappingObjective::kAllReduce : MappingObjective::kLoad;
 }
 
 }  // namespace planwright

@@ -22,7 +22,7 @@ class MappingState {
  public:
   static constexpr int32_t kNobody = -1;
 
-  // REQUIRES: IsMapping(instance, mapping).
+  // REQUIRES: `mapping` is one of the instance.
   MappingState(const MappingTables& tables, const Mapping& mapping);
 
   const MappingTables& tables() const { return tables_; }

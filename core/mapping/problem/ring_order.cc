@@ -20,8 +20,7 @@ class RingOrdering {
 
   // Starts at replica 0; of replicas as near the first.
   std::vector<int32_t> NearestNeighbours() const {
-    std::vector<int32_t> ring(Index(instance_.replicas.Of(stage_)));
-    for (std::size_t i = 0; i < ring.size(); ++i) ring[i] = static_cast<int32_t>(i);
+    std::vector<int32_t> ring = FirstNumbers(Index(instance_.replicas.Of(stage_)));
     for (std::size_t i = 1; i + 1 < ring.size() && !CheckInterruption(limits_).has_value(); ++i) {
       const auto nearest =
           std::min_element(ring.begin() + static_cast<std::ptrdiff_t>(i), ring.end(), [&](int32_t a, int32_t b) {

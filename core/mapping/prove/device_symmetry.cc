@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <map>
-#include <numeric>
 #include <utility>
 
+#include "core/base/index.h"
 #include "core/base/random.h"
 
 namespace planwright {
@@ -21,8 +21,7 @@ uint64_t LinkHash(const ReplicaModel& model, int32_t device, int32_t other) {
 
 // Whether exchanging two disjoint lists of devices, position by position, leaves all links and kinds as they are.
 bool CanExchange(const ReplicaModel& model, const std::vector<int32_t>& a, const std::vector<int32_t>& b) {
-  std::vector<int32_t> image(Index(model.num_devices()));
-  std::iota(image.begin(), image.end(), 0);
+  std::vector<int32_t> image = FirstNumbers(Index(model.num_devices()));
   for (std::size_t i = 0; i < a.size(); ++i) {
     if (model.KindOf(a[i]) != model.KindOf(b[i])) return false;
     std::swap(image[Index(a[i])], image[Index(b[i])]);
@@ -43,9 +42,7 @@ bool CanExchange(const ReplicaModel& model, const std::vector<int32_t>& a, const
 }  // namespace
 
 DeviceSymmetry::DeviceSymmetry(const ReplicaModel& model)
-    : twins_of_(Index(model.num_devices())), block_of_(Index(model.num_devices()), 0), block_kind_({0}) {
-  std::iota(twins_of_.begin(), twins_of_.end(), 0);
-}
+    : twins_of_(FirstNumbers(Index(model.num_devices()))), block_of_(Index(model.num_devices()), 0), block_kind_({0}) {}
 
 DeviceSymmetry DeviceSymmetry::None(const ReplicaModel& model) {
   DeviceSymmetry symmetry(model);

@@ -15,10 +15,58 @@
 #include <vector>
 
 #include "core/base/polling.h"
-#include "core/mapping/prove/load_refuter.h"
+#include "core/mapping/prove/device_symmetry.h"
 #include "core/mapping/prove/replica_cover_search.h"
+#include "core/mapping/prove/replica_domains.h"
+#include "core/mapping/prove/replica_embedder.h"
+#include "core/mapping/prove/stage_matching.h"
 
 namespace planwright {
+
+// Proofs that no mapping keeps all loads within a target, short of searching for one.
+//
+// A place is left out where its star is too costly (load_bounds.h). Then arc consistency and matching take turns until
+// nothing changes. Then each place that remains must be part of a replica that fits the machine on its own, whatever
+// the other replicas do: searched for place by place (the *embedding filter*), the replicas found being witnesses for
+// all their places. A target is refuted when what remains cannot hold all replicas.
+//
+// Keeps its memory from target to target. Not thread-safe. What it is given outlives it.
+class LoadRefuter {
+ public:
+  // `surcharge_ms`, `star_loads`: as for StarLoads.
+  LoadRefuter(const ReplicaModel& model, const DeviceSymmetry& symmetry, std::span<const double> surcharge_ms,
+              const std::vector<double>& star_loads);
+
+  // Whether arc consistency and matching refute the target. What an interruption leaves open is not refuted.
+  bool RefutesByMatching(double target_ms, Poller& poller);
+  // Whether the embedding filter does, with `work` steps of some nanoseconds.
+  bool RefutesByEmbedding(double target_ms, int64_t work, Poller& poller);
+
+  // By device: the stages that it may take within the last target, or any smaller one, as bits.
+  std::vector<uint64_t> Allowed() const;
+
+  int64_t work() const { return work_ + domains_.work() + matching_.work(); }
+
+ private:
+  bool Reset(double target_ms, Poller& poller);
+  bool Settle(Poller& poller);
+  bool FilterOnce(int64_t& work, bool& has_changed, Poller& poller);
+  bool HasWitness(std::size_t place) const;
+  void KeepWitness(const std::vector<int32_t>& devices);
+
+  const ReplicaModel& model_;
+  std::span<const double> surcharge_ms_;
+  const std::vector<double>& star_loads_;
+  ReplicaDomains domains_;
+  StageMatching matching_;
+  ReplicaEmbedder embedder_;
+  std::vector<int32_t> devices_;
+  // Replicas that fit the last target, and for stage s on device d at s * num_devices + d the one that it is in; -1:
+  // none.
+  std::vector<std::vector<int32_t>> witnesses_;
+  std::vector<int32_t> witness_of_;
+  int64_t work_ = 0;
+};
 
 // Devices by stage, for each replica; numbers of the model.
 using ReplicaPlaces = std::vector<std::vector<int32_t>>;

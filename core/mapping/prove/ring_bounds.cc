@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <numeric>
 
+#include "core/base/index.h"
 #include "core/base/union_find.h"
 #include "core/mapping/problem/target_precision.h"
 
@@ -57,11 +57,9 @@ RingBounds::RingBounds(const ReplicaModel& model, bool with_compute)
       with_compute_(with_compute),
       domains_(places_),
       matching_(places_),
-      devices_(Index(model.num_devices())),
+      devices_(FirstNumbers(Index(model.num_devices()))),
       reach_(Index(model.num_stages())),
-      is_on_path_(Index(model.num_devices()), 0) {
-  std::iota(devices_.begin(), devices_.end(), 0);
-}
+      is_on_path_(Index(model.num_devices()), 0) {}
 
 double RingBounds::LargestRefuted(double most_ms, Poller& poller) {
   if (Refutes(most_ms * kJustBelowValue, poller)) return most_ms;

@@ -43,12 +43,6 @@ std::vector<int32_t> GraphOrder(const BlockInstance& instance) {
   return order;
 }
 
-std::vector<int32_t> BlockOrder(const BlockInstance& instance) {
-  std::vector<int32_t> order(instance.operators.size());
-  for (std::size_t i = 0; i < order.size(); ++i) order[i] = static_cast<int32_t>(i);
-  return order;
-}
-
 // One accelerator after the other, each with its pool; CPUs left out.
 std::vector<std::pair<DeviceId, const DevicePool*>> Accelerators(const Cluster& cluster,
                                                                  const BlockInstance& instance) {
@@ -123,7 +117,7 @@ void ProposeGreedy(const SearchRequest& request, const SolveLimits& /*limits*/, 
   std::optional<std::vector<DeviceId>> device_of;
   if (request.problem.objective == Objective::kMinLatency) {
     device_of = FillByMemory(request.cluster, instance);
-  } else if (const auto split = GreedySplit(instance, BlockOrder(instance), 0); split.has_value()) {
+  } else if (const auto split = GreedySplit(instance, FirstNumbers(instance.operators.size()), 0); split.has_value()) {
     device_of = DevicesOf(instance, *split);
   }
   if (device_of.has_value()) {

@@ -1,7 +1,7 @@
 // Baseline: PipeDream's planner (Harlap et al., 2018) as device-placement section 6 runs it.
 //
 // PipeDream plans chains, so every branching becomes one block: the blocks from which the edges of a biconnected
-// component start (core/graph/biconnected.h). Then the dynamic program along a linear order. Edges from blocks that
+// component start (core/graph/components.h). Then the dynamic program along a linear order. Edges from blocks that
 // take no time on any device, such as an attention mask that every layer reads, make no branching: PipeDream leaves
 // graph inputs out as well, and the paper's program does so for the numbers of vertices of two of its files.
 #include <algorithm>
@@ -11,9 +11,9 @@
 #include "absl/strings/str_cat.h"
 #include "core/base/index.h"
 #include "core/base/union_find.h"
-#include "core/graph/biconnected.h"
+#include "core/graph/components.h"
+#include "core/partition/baselines/proposals.h"
 #include "core/partition/baselines/simple_ways.h"
-#include "core/partition/baselines/sub_search.h"
 #include "core/partition/contiguous/contiguous_throughput.h"
 #include "core/partition/parmesan/stage_partition.h"
 #include "core/partition/parmesan/stage_shape.h"

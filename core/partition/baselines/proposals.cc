@@ -1,9 +1,10 @@
 #include "core/partition/baselines/proposals.h"
 
+#include <string>
+#include <string_view>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "core/base/strings.h"
 
 namespace planwright {
 
@@ -25,6 +26,23 @@ absl::StatusOr<SearchOutcome> Proposals::Finish() && {
   const std::string reason = reason_.empty() ? "it found no placement" : reason_;
   return std::move(record_).Finish(
       absl::StrCat("the baseline ", name_, " makes no plan that the problem allows: ", reason));
+}
+
+void RunSubSearch(SolveFunction solve, const SearchRequest& request, const SolveLimits& limits, TaskArena& arena,
+                  Proposals& proposals, const std::function<Picoseconds(const Placement&)>& objective,
+                  const std::function<Placement(Placement)>& translate) {
+  SearchCallbacks callbacks;
+  callbacks.objective = objective;
+  SearchRecord& record = proposals.record();
+  absl::StatusOr<SearchOutcome> found = solve(request, limits, arena, callbacks.Silenced());
+  record.set_stop_reason(StopReasonOf(limits, StopReason::kExhausted));
+  if (!found.ok()) {
+    proposals.Refuse(std::string(found.status().message()));
+    return;
+  }
+  if (found->stop_reason == StopReason::kWorkLimit) record.set_stop_reason(StopReason::kWorkLimit);
+  record.Adopt(*found);
+  proposals.Propose(translate(std::move(found->placement)));
 }
 
 }  // namespace planwright

@@ -3,10 +3,13 @@
 #ifndef PLANWRIGHT_CORE_PARTITION_BASELINES_PROPOSALS_H_
 #define PLANWRIGHT_CORE_PARTITION_BASELINES_PROPOSALS_H_
 
+#include <functional>
 #include <string>
 #include <string_view>
 
 #include "absl/status/statusor.h"
+#include "core/base/limits.h"
+#include "core/base/task_arena.h"
 #include "core/partition/search/search.h"
 #include "core/partition/search/search_record.h"
 
@@ -36,6 +39,12 @@ class Proposals {
   SearchRecord record_;
   std::string reason_;
 };
+
+// Runs `solve` on `request`, ranking placements by `objective`, and proposes what `translate` makes of its placement.
+// Bounds are dropped and proofs of infeasibility are mere refusals: they speak of the changed problem.
+void RunSubSearch(SolveFunction solve, const SearchRequest& request, const SolveLimits& limits, TaskArena& arena,
+                  Proposals& proposals, const std::function<Picoseconds(const Placement&)>& objective,
+                  const std::function<Placement(Placement)>& translate);
 
 }  // namespace planwright
 

@@ -3,7 +3,6 @@
 // Scotch balances the times of the parts and minimises the sum of what crosses between them; it knows neither order nor
 // memory nor what a device pays, so its parts are rarely contiguous and may not fit. Vertices are blocks with their
 // time on accelerators, edges the transfer times between two blocks.
-#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <utility>
@@ -11,6 +10,7 @@
 
 #include "core/base/index.h"
 #include "core/cost/terms/transfer.h"
+#include "core/graph/operator_unions.h"
 #include "core/graph/scotch_graph.h"
 #include "core/partition/baselines/device_assignment.h"
 #include "core/partition/baselines/simple_ways.h"
@@ -23,21 +23,13 @@ constexpr std::size_t kMaxBlocks = 50'000;
 
 std::map<std::pair<int32_t, int32_t>, int64_t> TransferTimes(const SearchRequest& request,
                                                              const BlockInstance& instance) {
-  std::vector<int32_t> block_of(request.graph.operators.size(), -1);
-  for (int32_t block = 0; block < instance.num_blocks(); ++block) {
-    for (const OperatorId op : instance.operators[Index(block)]) block_of[op.index()] = block;
-  }
+  const std::vector<int32_t> block_of = GroupOfEach(instance.operators, request.graph.operators.size());
   std::map<std::pair<int32_t, int32_t>, int64_t> times;
   for (const Tensor& tensor : request.graph.tensors) {
     const int32_t producer = block_of[tensor.producer.index()];
-    std::vector<int32_t> consumers;
-    consumers.reserve(tensor.consumers.size());
-    for (const OperatorId op : tensor.consumers) consumers.push_back(block_of[op.index()]);
-    std::sort(consumers.begin(), consumers.end());
-    consumers.erase(std::unique(consumers.begin(), consumers.end()), consumers.end());
+    if (producer == kDropped) continue;
     const int64_t time = TensorTransferTime(tensor, request.cluster.interconnect).count();
-    for (const int32_t consumer : consumers) {
-      if (producer < 0 || consumer < 0 || consumer == producer) continue;
+    for (const int32_t consumer : OtherReaders(tensor, block_of)) {
       times[{producer, consumer}] += time;
       times[{consumer, producer}] += time;
     }

@@ -1,11 +1,11 @@
 #include "core/partition/contiguous/contiguous_throughput.h"
 
 #include <algorithm>
-#include <numeric>
 #include <utility>
 #include <variant>
 
 #include "absl/status/status.h"
+#include "core/base/index.h"
 #include "core/base/infeasibility.h"
 #include "core/base/remaining_time.h"
 #include "core/cost/terms/transfer.h"
@@ -398,8 +398,8 @@ class Solver {
           RaiseBound({Picoseconds(bound), kGroupedDpName, BoundScope::kProblem, /*pays_once=*/true});
         }};
     bound_limit_ = objective;
-    const GroupedDpOutcome search = SolveByGroupedDp(raised, grouping, order, lower_bound(), objective.count(),
-                                                     OptionsFor(prove_without_memory), limits, arena_, listener);
+    const IdealDpRun search = SolveByGroupedDp(raised, grouping, order, lower_bound(), objective.count(),
+                                               OptionsFor(prove_without_memory), limits, arena_, listener);
     bound_limit_ = Picoseconds(kMaxQuantity);
     Count(search);
     return Settle(search.end);
@@ -427,11 +427,9 @@ class Solver {
   }
 
   static std::vector<std::vector<int32_t>> Orders(const BlockInstance& instance) {
-    std::vector<int32_t> natural(static_cast<std::size_t>(instance.num_blocks()));
-    std::iota(natural.begin(), natural.end(), 0);
-    std::vector<int64_t> reversed(natural.size());
-    for (std::size_t block = 0; block < reversed.size(); ++block) reversed[block] = static_cast<int64_t>(block);
-    return {natural, DepthFirstTopologicalOrder(instance.precedence, reversed)};
+    const std::size_t num_blocks = instance.operators.size();
+    return {FirstNumbers(num_blocks),
+            DepthFirstTopologicalOrder(instance.precedence, FirstNumbers<int64_t>(num_blocks))};
   }
 
   // Greedy for a plan at once, then the linearized program along two orders. Splits without replicas come first: there
@@ -471,8 +469,7 @@ class Solver {
     }
     BlockInstance coarse = AssembleUnordered(request_, run_of_operator);
     coarse.rule = instance.rule;
-    std::vector<int32_t> natural(static_cast<std::size_t>(coarse.num_blocks()));
-    std::iota(natural.begin(), natural.end(), 0);
+    const std::vector<int32_t> natural = FirstNumbers(coarse.operators.size());
     const LoadWindows coarse_windows(coarse);
     const auto split = LinearizedSplit(coarse, coarse_windows, natural, max_load, limits_, was_interrupted);
     if (!split.has_value()) return std::nullopt;

@@ -1,7 +1,6 @@
 #include "core/partition/contiguous/fan_out.h"
 
 #include <algorithm>
-#include <numeric>
 #include <vector>
 
 #include "core/base/index.h"
@@ -11,19 +10,13 @@
 namespace planwright {
 namespace {
 
-std::vector<int32_t> NaturalOrder(const BlockInstance& instance) {
-  std::vector<int32_t> order(instance.operators.size());
-  std::iota(order.begin(), order.end(), 0);
-  return order;
-}
-
 // Counts the stages that consumers need at least.
 class StageCounter {
  public:
   StageCounter(const BlockInstance& instance, int64_t max_load)
       : instance_(instance),
         max_load_(max_load),
-        after_(instance.precedence, NaturalOrder(instance)),
+        after_(instance.precedence, FirstNumbers(instance.operators.size())),
         least_times_(instance.operators.size(), kMaxQuantity) {
     for (const DevicePool& pool : instance.pools) {
       for (std::size_t block = 0; block < least_times_.size(); ++block) {

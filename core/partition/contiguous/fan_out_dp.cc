@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <numeric>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -76,7 +75,7 @@ class Search {
   }
 
   // Just below the objective first, for a proof; halfway to the bound after every success.
-  FanOutDpOutcome Run(int64_t lower_bound, int64_t objective) {
+  IdealDpRun Run(int64_t lower_bound, int64_t objective) {
     bool was_reached = false;
     while (lower_bound < objective) {
       const int64_t target = was_reached ? lower_bound + (objective - lower_bound) / 2 : objective - 1;
@@ -266,7 +265,7 @@ class Search {
   const FanOutDpListener& listener_;
   const StageCosts<W> costs_;
 
-  FanOutDpOutcome outcome_;
+  IdealDpRun outcome_;
   int64_t steps_ = 0;
   int64_t target_ = 0;
   IdealTable<W> table_;
@@ -287,17 +286,15 @@ bool CanCountReaders(const BlockInstance& instance) {
   return !instance.fan_outs.empty() && rule.is_additive() && !rule.replicates && !rule.has_phases;
 }
 
-FanOutDpOutcome SolveByFanOutDp(const BlockInstance& instance, const LoadWindows& windows, int64_t lower_bound,
-                                int64_t objective, const IdealDpOptions& options, const SolveLimits& limits,
-                                TaskArena& arena, const FanOutDpListener& listener) {
-  std::vector<int32_t> order(Index(instance.num_blocks()));
-  std::iota(order.begin(), order.end(), 0);
-  const ChainLayout layout(instance.precedence, order);
+IdealDpRun SolveByFanOutDp(const BlockInstance& instance, const LoadWindows& windows, int64_t lower_bound,
+                           int64_t objective, const IdealDpOptions& options, const SolveLimits& limits,
+                           TaskArena& arena, const FanOutDpListener& listener) {
+  const ChainLayout layout(instance.precedence, FirstNumbers(Index(instance.num_blocks())));
   const auto run = [&]<std::size_t W>() {
     return Search<W>(instance, layout, windows, options, limits, arena, listener).Run(lower_bound, objective);
   };
   // Wider graphs have too many ideals for pairs of them.
-  return WithWords<4>(layout.num_words(), run).value_or(FanOutDpOutcome{.end = IdealDpEnd::kTooManyIdeals});
+  return WithWords<4>(layout.num_words(), run).value_or(IdealDpRun{.end = IdealDpEnd::kTooManyIdeals});
 }
 
 }  // namespace planwright

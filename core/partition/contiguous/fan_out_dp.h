@@ -31,24 +31,17 @@ struct FanOutDpListener {
   std::function<void(int64_t)> on_bound;
 };
 
-struct FanOutDpOutcome {
-  // kProven: the bound meets the best objective known.
-  IdealDpEnd end = IdealDpEnd::kProven;
-  int64_t passes = 0;
-  int64_t ideals = 0;
-  int64_t work = 0;
-};
-
 // Whether SolveByFanOutDp can treat the instance: there are fan-outs, and loads are sums. It is exact for blocks that
 // are not merged (MergeRule::kNever): merging is proven to lose nothing where devices pay once.
 bool CanCountReaders(const BlockInstance& instance);
 
 // Searches between `lower_bound` (proven, at least the work bound) and `objective`, the least one known. limits.work
-// counts from 0 here. The outcome is the same every time unless the clock or a stop request ends it.
+// counts from 0 here. kProven: the bound meets the best objective known. The outcome is the same every time unless the
+// clock or a stop request ends it.
 // REQUIRES: CanCountReaders.
-FanOutDpOutcome SolveByFanOutDp(const BlockInstance& instance, const LoadWindows& windows, int64_t lower_bound,
-                                int64_t objective, const IdealDpOptions& options, const SolveLimits& limits,
-                                TaskArena& arena, const FanOutDpListener& listener);
+IdealDpRun SolveByFanOutDp(const BlockInstance& instance, const LoadWindows& windows, int64_t lower_bound,
+                           int64_t objective, const IdealDpOptions& options, const SolveLimits& limits,
+                           TaskArena& arena, const FanOutDpListener& listener);
 
 }  // namespace planwright
 

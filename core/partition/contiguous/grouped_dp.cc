@@ -130,7 +130,7 @@ class Search {
         states_(MakeStates(grouping, order)),
         poller_(limits) {}
 
-  GroupedDpOutcome Run(int64_t lower_bound, int64_t objective) {
+  IdealDpRun Run(int64_t lower_bound, int64_t objective) {
     int64_t low = lower_bound;
     int64_t high = objective;
     // A proof looks just below the incumbent first, where one refutation ends the search, then in the middle, and so
@@ -394,7 +394,7 @@ class Search {
   const std::vector<State> states_;
   Poller poller_;
 
-  GroupedDpOutcome outcome_;
+  IdealDpRun outcome_;
   IdealTable<W> table_;
   int64_t enumerated_for_ = -1;
   // The last pass.
@@ -418,17 +418,15 @@ bool CanGroup(const BlockInstance& instance, const Grouping& grouping, GroupOrde
   return order == GroupOrder::kRuns || states <= kMaxStates;
 }
 
-GroupedDpOutcome SolveByGroupedDp(const BlockInstance& instance, const Grouping& grouping, GroupOrder order,
-                                  int64_t lower_bound, int64_t objective, const IdealDpOptions& options,
-                                  const SolveLimits& limits, TaskArena& arena, const GroupedDpListener& listener) {
-  std::vector<int32_t> topological(Index(instance.num_blocks()));
-  std::iota(topological.begin(), topological.end(), 0);
-  const ChainLayout layout(instance.precedence, topological);
+IdealDpRun SolveByGroupedDp(const BlockInstance& instance, const Grouping& grouping, GroupOrder order,
+                            int64_t lower_bound, int64_t objective, const IdealDpOptions& options,
+                            const SolveLimits& limits, TaskArena& arena, const GroupedDpListener& listener) {
+  const ChainLayout layout(instance.precedence, FirstNumbers(Index(instance.num_blocks())));
   const auto run = [&]<std::size_t W>() {
     return Search<W>(instance, layout, grouping, order, options, limits, arena, listener).Run(lower_bound, objective);
   };
   // Wider graphs have too many ideals for pairs of them.
-  return WithWords<4>(layout.num_words(), run).value_or(GroupedDpOutcome{.end = IdealDpEnd::kTooManyIdeals});
+  return WithWords<4>(layout.num_words(), run).value_or(IdealDpRun{.end = IdealDpEnd::kTooManyIdeals});
 }
 
 }  // namespace planwright

@@ -54,23 +54,15 @@ struct GroupedDpListener {
   std::function<void(int64_t)> on_bound;
 };
 
-struct GroupedDpOutcome {
-  // kProven: no split of the given order has a smaller max load than the best found.
-  IdealDpEnd end = IdealDpEnd::kProven;
-  int64_t passes = 0;
-  int64_t ideals = 0;
-  int64_t work = 0;
-};
-
 // Whether SolveByGroupedDp can treat the instance.
 bool CanGroup(const BlockInstance& instance, const Grouping& grouping, GroupOrder order);
 
 // Searches between `lower_bound` (proven) and `objective`, the least one known. options.relative_gap is ignored;
-// limits.work counts from 0 here. The outcome is the same every time unless the clock or a stop request ends it.
-// REQUIRES: CanGroup.
-GroupedDpOutcome SolveByGroupedDp(const BlockInstance& instance, const Grouping& grouping, GroupOrder order,
-                                  int64_t lower_bound, int64_t objective, const IdealDpOptions& options,
-                                  const SolveLimits& limits, TaskArena& arena, const GroupedDpListener& listener);
+// limits.work counts from 0 here. kProven: no split of the given order has a smaller max load than the best found. The
+// outcome is the same every time unless the clock or a stop request ends it. REQUIRES: CanGroup.
+IdealDpRun SolveByGroupedDp(const BlockInstance& instance, const Grouping& grouping, GroupOrder order,
+                            int64_t lower_bound, int64_t objective, const IdealDpOptions& options,
+                            const SolveLimits& limits, TaskArena& arena, const GroupedDpListener& listener);
 
 }  // namespace planwright
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <numeric>
 #include <utility>
 #include <vector>
 
@@ -11,7 +10,7 @@
 #include "core/partition/contiguous/ideals/chain_code.h"
 #include "core/partition/contiguous/ideals/ideal_enumeration.h"
 #include "core/partition/contiguous/ideals/reached_set.h"
-#include "core/partition/contiguous/split_redivision.h"
+#include "core/partition/contiguous/linearized_dp.h"
 #include "core/partition/search/lower_bounds.h"
 
 namespace planwright {
@@ -415,9 +414,7 @@ IdealDpOutcome SolveByIdealDp(const BlockInstance& instance, const LoadWindows& 
     outcome.best = std::move(incumbent);
     return outcome;
   }
-  std::vector<int32_t> order(Index(instance.num_blocks()));
-  std::iota(order.begin(), order.end(), 0);
-  const ChainLayout layout(instance.precedence, order);
+  const ChainLayout layout(instance.precedence, FirstNumbers(Index(instance.num_blocks())));
   const auto run = [&]<std::size_t W>() {
     return Search<W>(instance, layout, windows, options, limits, arena, listener)
         .Run(lower_bound, std::move(incumbent));

@@ -55,17 +55,21 @@ enum class IdealDpEnd {
   kMemoryMatters
 };
 
-struct IdealDpOutcome {
+// What a program over ideals did.
+struct IdealDpRun {
   IdealDpEnd end = IdealDpEnd::kProven;
-  // Proven: no split has a smaller max load.
-  int64_t lower_bound = 0;
-  // The best split known, the given incumbent included.
-  std::optional<BlockSplit> best;
   int64_t passes = 0;
   // Most ideals stored at a time.
   int64_t ideals = 0;
   int64_t work = 0;
-  // Linear orders tried to improve incumbents (split_redivision.h).
+};
+
+struct IdealDpOutcome : IdealDpRun {
+  // Proven: no split has a smaller max load.
+  int64_t lower_bound = 0;
+  // The best split known, the given incumbent included.
+  std::optional<BlockSplit> best;
+  // Linear orders tried to improve incumbents (linearized_dp.h).
   int64_t polish_rounds = 0;
 };
 

@@ -33,14 +33,10 @@ struct PhaseSweepListener {
   std::function<void(int64_t)> on_bound;
 };
 
-struct PhaseSweepOutcome {
-  // kProven: no split has a smaller sum than lower_bound.
-  IdealDpEnd end = IdealDpEnd::kProven;
+// kProven: no split has a smaller sum than lower_bound.
+struct PhaseSweepOutcome : IdealDpRun {
   int64_t lower_bound = 0;
   int64_t caps = 0;
-  int64_t passes = 0;
-  int64_t ideals = 0;
-  int64_t work = 0;
 };
 
 // REQUIRES: instance.rule.has_phases, without a cap. `objective`: the least one known; `lower_bound`: proven.

@@ -3,14 +3,12 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <numeric>
-#include <optional>
 #include <utility>
 
 #include "core/base/index.h"
 #include "core/cost/device_load.h"
 #include "core/cost/terms/allreduce.h"
-#include "core/cost/terms/stage_memory.h"
+#include "core/cost/terms/memory_form.h"
 #include "core/cost/terms/transfer.h"
 #include "core/partition/enumeration/tensor_table.h"
 #include "core/partition/noncontiguous/virtual_devices.h"
@@ -34,9 +32,8 @@ class Enumeration {
         stages_(request.graph, problem_),
         free_(devices),
         team_of_(groups.size(), kNowhere),
-        order_(groups.size()) {
+        order_(FirstNumbers<std::size_t>(groups.size())) {
     for (const std::vector<OperatorId>& operators : groups) options_.push_back(devices.MakeGroup(operators));
-    std::iota(order_.begin(), order_.end(), std::size_t{0});
     std::stable_sort(order_.begin(), order_.end(),
                      [this](std::size_t a, std::size_t b) { return options_[a].least_time > options_[b].least_time; });
   }

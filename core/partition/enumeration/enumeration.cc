@@ -3,12 +3,10 @@
 #include <algorithm>
 #include <cstddef>
 #include <memory>
-#include <string>
 #include <utility>
 #include <vector>
 
 #include "core/base/infeasibility.h"
-#include "core/base/units.h"
 #include "core/graph/operator_unions.h"
 #include "core/model/colocation.h"
 #include "core/model/device_selection.h"

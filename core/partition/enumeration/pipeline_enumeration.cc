@@ -12,7 +12,7 @@
 #include "core/cost/device_load.h"
 #include "core/cost/pipeline_fill.h"
 #include "core/cost/terms/allreduce.h"
-#include "core/cost/terms/stage_memory.h"
+#include "core/cost/terms/memory_form.h"
 #include "core/cost/terms/transfer.h"
 #include "core/partition/enumeration/ring_choice.h"
 #include "core/partition/enumeration/tensor_table.h"

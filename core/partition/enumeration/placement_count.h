@@ -13,7 +13,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <vector>
 
 #include "core/graph/digraph.h"
 #include "core/partition/enumeration/device_options.h"

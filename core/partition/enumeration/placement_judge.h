@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <cstdint>
 #include <optional>
+#include <utility>
 
 #include "core/base/limits.h"
 #include "core/base/units.h"
+#include "core/cost/plan_costing.h"
 #include "core/partition/search/search.h"
 #include "core/partition/search/search_record.h"
 
@@ -64,7 +66,15 @@ class PlacementJudge {
 
   // Takes a placement that obeys every rule but, perhaps, memory, if it fits and is better. Looks at the limits, but
   // goes on. O(CostPlan).
-  void Judge(Placement placement);
+  void Judge(Placement placement) {
+    LookAtLimits();
+    const Plan plan = CostPlan(request_, placement);
+    ++record_.counters()["placements"];
+    for (const DeviceUsage& usage : plan.devices) {
+      if (usage.memory_limit_bytes.has_value() && usage.memory_bytes > *usage.memory_limit_bytes) return NoteOverfull();
+    }
+    if (CanImprove(plan.objective)) record_.Offer(std::move(placement), "enumeration");
+  }
 
   // No placement takes less, once the search is over. REQUIRES: there is a placement.
   Picoseconds ProvenBound() const { return std::min(record_.objective(), least_unproven_); }

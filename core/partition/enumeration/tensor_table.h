@@ -2,7 +2,6 @@
 #ifndef PLANWRIGHT_CORE_PARTITION_ENUMERATION_TENSOR_TABLE_H_
 #define PLANWRIGHT_CORE_PARTITION_ENUMERATION_TENSOR_TABLE_H_
 
-#include <cstddef>
 #include <cstdint>
 #include <vector>
 

@@ -2,7 +2,6 @@
 #ifndef PLANWRIGHT_CORE_PARTITION_LATENCY_LATENCY_RANGES_H_
 #define PLANWRIGHT_CORE_PARTITION_LATENCY_LATENCY_RANGES_H_
 
-#include <cstddef>
 #include <cstdint>
 #include <vector>
 

@@ -17,7 +17,6 @@
 #define PLANWRIGHT_CORE_PARTITION_LATENCY_SUBGRAPH_SCHEDULE_H_
 
 #include <cstdint>
-#include <span>
 #include <vector>
 
 #include "core/base/index.h"

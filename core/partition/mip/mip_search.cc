@@ -12,7 +12,6 @@
 #include "absl/strings/str_cat.h"
 #include "core/base/infeasibility.h"
 #include "core/base/interruption.h"
-#include "core/base/status_macros.h"
 #include "core/partition/contiguous/contiguous_throughput.h"
 #include "core/partition/latency/latency_annealing.h"
 #include "core/partition/latency/latency_instance.h"

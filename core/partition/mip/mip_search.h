@@ -8,7 +8,6 @@
 #define PLANWRIGHT_CORE_PARTITION_MIP_MIP_SEARCH_H_
 
 #include <cstdint>
-#include <optional>
 
 #include "absl/status/statusor.h"
 #include "core/base/limits.h"

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <numeric>
 #include <string>
 
 #include "absl/strings/str_cat.h"
@@ -147,8 +146,7 @@ class Builder {
     for (std::size_t first = 0; first < num_devices(); ++first) {
       if (first > 0 && AreAlike(first, first - 1)) continue;
       const DevicePool& pool = PoolOf(first);
-      std::vector<int32_t> by_time(blocks_.operators.size());
-      std::iota(by_time.begin(), by_time.end(), 0);
+      std::vector<int32_t> by_time = FirstNumbers(blocks_.operators.size());
       std::stable_sort(by_time.begin(), by_time.end(),
                        [&](int32_t a, int32_t b) { return pool.time[Index(a)] > pool.time[Index(b)]; });
       for (std::size_t rank = 0; rank < by_time.size() && rank + 1 < pool.devices.size(); ++rank) {
@@ -233,8 +231,7 @@ std::vector<int32_t> ThroughputProgram::DeviceOf(const std::vector<double>& solu
 }
 
 std::vector<int32_t> ThroughputProgram::DeviceOrder(const std::vector<double>& solution) const {
-  std::vector<int32_t> order(before.size());
-  std::iota(order.begin(), order.end(), 0);
+  std::vector<int32_t> order = FirstNumbers(before.size());
   std::vector<int64_t> predecessors(before.size(), 0);
   for (std::size_t first = 0; first < before.size(); ++first) {
     for (std::size_t second = 0; second < before.size(); ++second) {

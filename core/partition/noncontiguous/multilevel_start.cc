@@ -1,11 +1,9 @@
 #include "core/partition/noncontiguous/multilevel_start.h"
 
 #include <algorithm>
-#include <numeric>
 #include <utility>
 
 #include "core/base/index.h"
-#include "core/graph/operator_unions.h"
 
 namespace planwright {
 namespace {
@@ -20,8 +18,7 @@ constexpr double kMostLuck = 1.7;
 class Matching {
  public:
   Matching(const NetTables& tables, const ClusterLimits& limits, RandomStream& random)
-      : tables_(tables), limits_(limits), random_(random), cluster_of_(Index(tables.num_groups())) {
-    std::iota(cluster_of_.begin(), cluster_of_.end(), 0);
+      : tables_(tables), limits_(limits), random_(random), cluster_of_(FirstNumbers(Index(tables.num_groups()))) {
     clusters_.resize(cluster_of_.size());
     for (int32_t group = 0; group < tables.num_groups(); ++group) clusters_[Index(group)] = Alone(group);
   }
@@ -71,8 +68,7 @@ class Matching {
   // Every cluster joins at most one other, the most attractive of those that are still alone. False: none did.
   bool MatchOnce() {
     const auto num_clusters = static_cast<int32_t>(clusters_.size());
-    std::vector<int32_t> order(clusters_.size());
-    std::iota(order.begin(), order.end(), 0);
+    std::vector<int32_t> order = FirstNumbers(clusters_.size());
     for (std::size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[random_.Below(i)]);
     std::vector<int32_t> label_of(clusters_.size(), kDropped);
     attraction_.assign(clusters_.size(), 0);

@@ -16,7 +16,6 @@
 #define PLANWRIGHT_CORE_PARTITION_NONCONTIGUOUS_NET_ANNEALER_H_
 
 #include <cstdint>
-#include <vector>
 
 #include "core/base/polling.h"
 #include "core/base/random.h"

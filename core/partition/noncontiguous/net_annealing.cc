@@ -2,11 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 #include <utility>
 
 #include "core/base/index.h"
-#include "core/graph/operator_unions.h"
 #include "core/partition/noncontiguous/multilevel_start.h"
 #include "core/partition/noncontiguous/net_descent.h"
 #include "core/partition/noncontiguous/team_assignments.h"
@@ -77,8 +75,7 @@ class RoomOfDevices {
 // The first team with room for each group, the largest groups first; where none has, the one that lacks least.
 // `replicas` as in NetAssignment.
 NetAssignment FlatStart(const NetTables& tables, std::vector<int32_t> replicas) {
-  std::vector<int32_t> order(Index(tables.num_groups()));
-  std::iota(order.begin(), order.end(), 0);
+  std::vector<int32_t> order = FirstNumbers(Index(tables.num_groups()));
   const UnitMemory& memory = tables.instance().blocks.memory;
   const auto bytes = [&](int32_t group) {
     return MemorySums::Of(memory, Index(group)).Total(memory, 0, memory.workspace[Index(group)]);

@@ -1,7 +1,6 @@
 #include "core/partition/noncontiguous/net_descent.h"
 
 #include <algorithm>
-#include <numeric>
 #include <utility>
 #include <vector>
 
@@ -45,8 +44,7 @@ class Descent {
   }
 
   std::vector<int32_t> MostLoaded() const {
-    std::vector<int32_t> devices(Index(tables_.num_devices()));
-    std::iota(devices.begin(), devices.end(), 0);
+    std::vector<int32_t> devices = FirstNumbers(Index(tables_.num_devices()));
     std::stable_sort(devices.begin(), devices.end(),
                      [&](int32_t a, int32_t b) { return state_.load(a) > state_.load(b); });
     devices.resize(std::min(devices.size(), kLoadedDevices));

@@ -197,10 +197,7 @@ void ContractNets(const BlockInstance& from, const std::vector<int32_t>& label_o
 }  // namespace
 
 NetInstance NetInstanceOf(const ResolvedInput& input, BlockInstance blocks) {
-  std::vector<int32_t> group_of(input.graph.operators.size(), kDropped);
-  for (std::size_t block = 0; block < blocks.operators.size(); ++block) {
-    for (const OperatorId op : blocks.operators[block]) group_of[op.index()] = static_cast<int32_t>(block);
-  }
+  const std::vector<int32_t> group_of = GroupOfEach(blocks.operators, input.graph.operators.size());
   NetInstance instance;
   instance.blocks = std::move(blocks);
   instance.charges = ChargesOf(input, group_of);

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "core/base/units.h"
-
 namespace planwright {
 
 NetTables::NetTables(const NetInstance& instance)

@@ -134,8 +134,7 @@ class StageMerger {
   }
 
   bool MergeOnePair() {
-    std::vector<int32_t> order(device_of_.size());
-    for (std::size_t i = 0; i < order.size(); ++i) order[i] = static_cast<int32_t>(i);
+    std::vector<int32_t> order = FirstNumbers(device_of_.size());
     const ReachabilityMatrix reach(stages_, order);
     for (int32_t first = 0; first < stages_.num_vertices(); ++first) {
       for (int32_t second = first + 1; second < stages_.num_vertices(); ++second) {

@@ -1,6 +1,5 @@
 #include "core/partition/parmesan/allowed_devices.h"
 
-#include <algorithm>
 #include <cstdint>
 #include <map>
 
@@ -24,10 +23,7 @@ bool Intersect(const DeviceSet& other, DeviceSet& set) {
 
 std::vector<DeviceSet> AllowedDevices(const ResolvedProblem& problem, std::size_t num_devices,
                                       std::size_t num_operators, const std::vector<std::vector<OperatorId>>& groups) {
-  std::vector<int32_t> group_of(num_operators, kDropped);
-  for (std::size_t group = 0; group < groups.size(); ++group) {
-    for (const OperatorId op : groups[group]) group_of[op.index()] = static_cast<int32_t>(group);
-  }
+  const std::vector<int32_t> group_of = GroupOfEach(groups, num_operators);
   std::vector<DeviceSet> allowed(groups.size());
   const auto restrict = [&](const OperatorDevice& rule, bool is_pin) {
     if (group_of[rule.op.index()] == kDropped) return;

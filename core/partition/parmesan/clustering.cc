@@ -112,9 +112,8 @@ class Clustering {
         dag_(instance.precedence, Transfers(instance)),
         clusters_(instance.num_blocks()),
         unions_(instance.num_blocks()),
-        vertex_of_(Index(instance.num_blocks())),
+        vertex_of_(FirstNumbers(Index(instance.num_blocks()))),
         refused_with_(Index(instance.num_blocks())) {
-    for (int32_t block = 0; block < instance.num_blocks(); ++block) vertex_of_[Index(block)] = block;
     for (const auto& [from, to] : instance.precedence.edges()) Enqueue(from, to);
   }
 

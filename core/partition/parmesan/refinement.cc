@@ -1,7 +1,6 @@
 #include "core/partition/parmesan/refinement.h"
 
 #include <algorithm>
-#include <numeric>
 #include <optional>
 #include <tuple>
 
@@ -45,8 +44,7 @@ class Refinement {
   int32_t num_stages() const { return static_cast<int32_t>(blocks_of_.size()); }
 
   std::optional<StageMove> NextMove() {
-    std::vector<int32_t> stages(blocks_of_.size());
-    std::iota(stages.begin(), stages.end(), 0);
+    std::vector<int32_t> stages = FirstNumbers(blocks_of_.size());
     std::stable_sort(stages.begin(), stages.end(),
                      [&](int32_t a, int32_t b) { return state_.load(a) > state_.load(b); });
     for (const int32_t stage : stages) {

@@ -15,12 +15,10 @@
 #define PLANWRIGHT_CORE_PARTITION_PARMESAN_REFINEMENT_H_
 
 #include <cstdint>
-#include <vector>
 
 #include "core/base/limits.h"
 #include "core/graph/digraph.h"
 #include "core/partition/noncontiguous/net_state.h"
-#include "core/partition/noncontiguous/net_tables.h"
 
 namespace planwright {
 

@@ -13,9 +13,10 @@
 #include "core/base/index.h"
 #include "core/cost/pipeline_fill.h"
 #include "core/cost/terms/allreduce.h"
-#include "core/cost/terms/stage_memory.h"
+#include "core/cost/terms/memory_form.h"
 #include "core/cost/terms/transfer.h"
-#include "core/mapping/problem/objective_choice.h"
+#include "core/graph/operator_unions.h"
+#include "core/mapping/problem/mapping_instance.h"
 #include "core/model/colocation.h"
 
 namespace planwright {
@@ -41,11 +42,7 @@ class InstanceBuilder {
         replicas_(std::move(replicas)),
         limits_some_classes_(LimitsSomeClasses(request)),
         is_uniform_(std::holds_alternative<UniformInterconnect>(request.cluster.interconnect)),
-        stage_of_(request.graph.operators.size(), kDropped) {
-    for (std::size_t stage = 0; stage < partition.stages.size(); ++stage) {
-      for (const OperatorId op : partition.stages[stage]) stage_of_[op.index()] = static_cast<int32_t>(stage);
-    }
-  }
+        stage_of_(GroupOfEach(partition.stages, request.graph.operators.size())) {}
 
   MappingInstance Build() {
     MappingInstance instance{
@@ -80,10 +77,7 @@ class InstanceBuilder {
     std::map<std::pair<int32_t, int32_t>, StageTraffic> between;
     for (const Tensor& tensor : request_.graph.tensors) {
       const int32_t producer = stage_of_[tensor.producer.index()];
-      std::set<int32_t> readers;
-      for (const OperatorId consumer : tensor.consumers) readers.insert(stage_of_[consumer.index()]);
-      readers.erase(producer);
-      readers.erase(kDropped);
+      const std::vector<int32_t> readers = OtherReaders(tensor, stage_of_);
       if (producer == kDropped || readers.empty()) continue;
       boundary_bytes_[Index(producer)] += tensor.size_bytes;
       for (const int32_t reader : readers) {
@@ -259,7 +253,7 @@ class InstanceBuilder {
   const StageReplicas replicas_;
   const bool limits_some_classes_;
   const bool is_uniform_;
-  std::vector<int32_t> stage_of_;
+  const std::vector<int32_t> stage_of_;
   std::vector<int64_t> boundary_bytes_;
   // By stage.
   std::vector<int32_t> in_flight_;

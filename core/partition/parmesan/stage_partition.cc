@@ -1,13 +1,12 @@
 #include "core/partition/parmesan/stage_partition.h"
 
 #include <algorithm>
-#include <limits>
-#include <numeric>
 #include <utility>
 
 #include "core/base/index.h"
 #include "core/cost/pipeline_fill.h"
 #include "core/cost/terms/allreduce.h"
+#include "core/graph/operator_unions.h"
 #include "core/partition/contiguous/block_split.h"
 #include "core/partition/contiguous/ideal_dp.h"
 #include "core/partition/contiguous/linearized_dp.h"
@@ -50,10 +49,7 @@ std::vector<std::size_t> FirstStarts(const std::vector<DeviceSet>& allowed) {
 // By block of `blocks`: the block of `joined` that holds it.
 std::vector<int32_t> BlocksThatHold(const BlockInstance& blocks, const BlockInstance& joined,
                                     std::size_t num_operators) {
-  std::vector<int32_t> joined_of(num_operators, 0);
-  for (std::size_t block = 0; block < joined.operators.size(); ++block) {
-    for (const OperatorId op : joined.operators[block]) joined_of[op.index()] = static_cast<int32_t>(block);
-  }
+  const std::vector<int32_t> joined_of = GroupOfEach(joined.operators, num_operators);
   std::vector<int32_t> holder;
   for (const std::vector<OperatorId>& operators : blocks.operators) {
     holder.push_back(joined_of[operators.front().index()]);
@@ -169,8 +165,7 @@ BlockInstance StagePartitioner::Shaped(const BlockInstance& instance, const Stag
 std::optional<BlockSplit> StagePartitioner::Split(const BlockInstance& shaped, const StageShape& shape,
                                                   int64_t exact_work, const SolveLimits& limits, TaskArena& arena,
                                                   int64_t& work) const {
-  std::vector<int32_t> order(Index(shaped.num_blocks()));
-  std::iota(order.begin(), order.end(), 0);
+  const std::vector<int32_t> order = FirstNumbers(Index(shaped.num_blocks()));
   const std::vector<int64_t> more_stored = MoreStored(shape);
   const LoadWindows windows(shaped);
   const int64_t trivial = TrivialLoadBound(shaped);

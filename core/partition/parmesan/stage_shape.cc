@@ -60,8 +60,7 @@ std::vector<std::size_t> PoolOrder(const BlockInstance& instance) {
     const int64_t time = std::accumulate(pool.time.begin(), pool.time.end(), int64_t{0});
     times.push_back(pool.supports_all ? time : SaturatingAdd(time, kMaxQuantity / 2));
   }
-  std::vector<std::size_t> order(times.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::vector<std::size_t> order = FirstNumbers<std::size_t>(times.size());
   std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
     const int64_t memory_a = instance.pools[a].memory_bytes.value_or(kMaxQuantity);
     const int64_t memory_b = instance.pools[b].memory_bytes.value_or(kMaxQuantity);

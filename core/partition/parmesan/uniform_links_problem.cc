@@ -1,11 +1,11 @@
 #include "core/partition/parmesan/uniform_links_problem.h"
 
 #include <algorithm>
-#include <cstdint>
 #include <numeric>
 #include <utility>
 #include <vector>
 
+#include "core/base/index.h"
 #include "core/base/interruption.h"
 #include "core/base/random.h"
 #include "core/partition/parmesan/allowed_devices.h"
@@ -81,8 +81,7 @@ ResolvedProblem FlatPipeline(ResolvedProblem problem) {
 LinkSpeed MedianSpeed(const Network& network, std::size_t num_devices) {
   if (num_devices < 2 || network.num_link_classes() == 0) return {};
   const std::vector<std::size_t> counts = CountPairs(network, num_devices);
-  std::vector<std::size_t> classes(counts.size());
-  std::iota(classes.begin(), classes.end(), std::size_t{0});
+  std::vector<std::size_t> classes = FirstNumbers<std::size_t>(counts.size());
   std::stable_sort(classes.begin(), classes.end(), [&](std::size_t a, std::size_t b) {
     return network.speed(a).bandwidth_bytes_per_second < network.speed(b).bandwidth_bytes_per_second;
   });

@@ -1,7 +1,6 @@
 #include "core/partition/periodic/allocation_tree.h"
 
 #include <algorithm>
-#include <cstddef>
 #include <limits>
 #include <utility>
 

@@ -3,7 +3,7 @@
 // For a period T the layers are given to devices from the last to the first, each as a stage of its own: a stage cut in
 // two on its device never needs a longer period, so what no such map of layers reaches no allocation reaches. Devices
 // are alike, so a layer goes to one in use or to the next one. Going this way the delay behind a layer is known, hence
-// what every stage stores at least (allocation_energy.h). A branch ends where a device has too much to do or to keep,
+// what every stage stores at least (allocation_annealer.h). A branch ends where a device has too much to do or to keep,
 // or where the layers that are left do not fit: their work into what devices in use can still take, their average and
 // their least memory, at the delay reached so far and with the cheapest ends of runs, into that of all devices
 // (allocation_bound.h). Complete maps are judged by the exact pattern search. Exponential: good for chains of some

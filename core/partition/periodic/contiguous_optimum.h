@@ -14,6 +14,7 @@
 #ifndef PLANWRIGHT_CORE_PARTITION_PERIODIC_CONTIGUOUS_OPTIMUM_H_
 #define PLANWRIGHT_CORE_PARTITION_PERIODIC_CONTIGUOUS_OPTIMUM_H_
 
+#include <cstdint>
 #include <optional>
 
 #include "core/base/units.h"
@@ -29,6 +30,21 @@ struct PeriodicAllocation {
 // The best allocation; its stages are on the devices 0, 1, ... nullopt: no contiguous allocation fits, not even with
 // one micro-batch in each stage. Deterministic. REQUIRES: at least one layer and one device.
 std::optional<PeriodicAllocation> ContiguousOptimum(const Chain& chain, const ChainDevices& devices);
+
+// Which layer misses how many bytes where no contiguous allocation fits the memory of its devices.
+struct MemoryShortage {
+  int32_t layer = 0;
+  // More bytes than the available ones of one device.
+  int64_t needed_bytes = 0;
+  int64_t available_bytes = 0;
+
+  bool operator==(const MemoryShortage&) const = default;
+};
+
+// Where contiguous allocations end, if ContiguousOptimum finds none: stages with one micro-batch each are packed from
+// the last layer on, as far as the devices reach. The layer is the first that is left over, and the bytes are those of
+// the smallest stage that would begin with it. nullopt: there is a contiguous allocation. O(devices x layers^2).
+std::optional<MemoryShortage> ShortageOfContiguous(const Chain& chain, const ChainDevices& devices);
 
 }  // namespace planwright
 

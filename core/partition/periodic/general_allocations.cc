@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <utility>
 
-#include "core/base/index.h"
 #include "core/cost/chain/chain_sums.h"
 #include "core/partition/periodic/allocation_bound.h"
 #include "core/partition/periodic/allocation_tree.h"

@@ -1,4 +1,4 @@
-// What a device needs at least to hold stages of a chain at some period (allocation_energy.h says why).
+// What a device needs at least to hold stages of a chain at some period (allocation_annealer.h says why).
 #ifndef PLANWRIGHT_CORE_PARTITION_PERIODIC_LEAST_DEVICE_USE_H_
 #define PLANWRIGHT_CORE_PARTITION_PERIODIC_LEAST_DEVICE_USE_H_
 

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <utility>
 #include <vector>
 
 #include "core/base/index.h"
-#include "core/partition/periodic/shared_device_stages.h"
 #include "core/partition/periodic/stage_costs.h"
 #include "core/schedule/delay.h"
 #include "core/schedule/least_period.h"
@@ -197,6 +197,19 @@ class MadpipeProgram {
 };
 
 }  // namespace
+
+ChainAllocation NumberDevices(const std::vector<SpecialStage>& stages) {
+  ChainAllocation allocation;
+  std::optional<int32_t> special;
+  int32_t num_devices = 0;
+  for (const SpecialStage& stage : stages) {
+    const bool is_known = stage.is_special && special.has_value();
+    const int32_t device = is_known ? *special : num_devices++;
+    if (stage.is_special) special = device;
+    allocation.push_back({stage.first, stage.next - 1, device});
+  }
+  return allocation;
+}
 
 std::optional<PeriodicAllocation> MadpipeOptimum(const Chain& chain, const ChainDevices& devices, SpecialMemory memory,
                                                  const SolveLimits& limits) {

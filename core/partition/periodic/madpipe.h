@@ -21,7 +21,9 @@
 #ifndef PLANWRIGHT_CORE_PARTITION_PERIODIC_MADPIPE_H_
 #define PLANWRIGHT_CORE_PARTITION_PERIODIC_MADPIPE_H_
 
+#include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "core/base/limits.h"
 #include "core/base/units.h"
@@ -29,6 +31,17 @@
 #include "core/partition/periodic/contiguous_optimum.h"
 
 namespace planwright {
+
+// A stage of an allocation with one special device: the layers first .. next - 1, on that device or on one of their
+// own.
+struct SpecialStage {
+  int32_t first = 0;
+  int32_t next = 0;
+  bool is_special = false;
+};
+
+// Numbers devices in the order of their first stage. `stages`: in the order of the chain.
+ChainAllocation NumberDevices(const std::vector<SpecialStage>& stages);
 
 // What the special device is said to need at least.
 enum class SpecialMemory {

@@ -18,7 +18,7 @@
 #include "core/cost/terms/sub_cluster.h"
 #include "core/graph/operator_unions.h"
 #include "core/model/colocation.h"
-#include "core/partition/periodic/memory_shortage.h"
+#include "core/partition/periodic/contiguous_optimum.h"
 #include "core/partition/search/block_instance.h"
 #include "core/partition/search/feasibility.h"
 
@@ -79,10 +79,7 @@ std::vector<int64_t> OperatorTimes(const SearchRequest& request, DeviceClassId d
 
 // Whether a tensor fixes the order of each layer and the next one: then nothing can change places.
 bool IsPath(const OperatorGraph& graph, const ResolvedProblem& problem, const OperatorGroups& layers) {
-  std::vector<int32_t> layer_of(graph.operators.size(), -1);
-  for (std::size_t layer = 0; layer < layers.size(); ++layer) {
-    for (const OperatorId op : layers[layer]) layer_of[op.index()] = static_cast<int32_t>(layer);
-  }
+  const std::vector<int32_t> layer_of = GroupOfEach(layers, graph.operators.size());
   std::vector<bool> is_linked(layers.size(), false);
   const std::vector<int32_t> unions = ColocationUnions(graph, problem);
   for (const auto& [before, after] : MapEdges(OrderedOperators(graph, unions, MirroredTensors::kAll), layer_of)) {
@@ -95,7 +92,7 @@ bool IsPath(const OperatorGraph& graph, const ResolvedProblem& problem, const Op
 absl::Status LeftOver(const OperatorGraph& graph, const PeriodicInstance& instance, std::string_view claim,
                       std::string_view advice) {
   const MemoryShortage shortage = ShortageOfContiguous(instance.chain, instance.devices).value();
-  const std::vector<OperatorId>& layer = instance.layers[Index(shortage.layer.value())];
+  const std::vector<OperatorId>& layer = instance.layers[Index(shortage.layer)];
   const std::string& name = graph.operators[layer.front().index()].name;
   const int64_t missing = shortage.needed_bytes - shortage.available_bytes;
   return InfeasibleError(

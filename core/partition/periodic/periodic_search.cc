@@ -108,8 +108,7 @@ class PeriodicSearch {
   }
 
   absl::Status SearchPipedream() {
-    const std::optional<PeriodicAllocation> partition =
-        PipedreamPartition(instance_.chain, instance_.devices, PipedreamMemory::kByDepth);
+    const std::optional<PeriodicAllocation> partition = PipedreamPartition(instance_.chain, instance_.devices);
     if (partition.has_value()) OfferContiguous(partition->allocation, kPipedreamName);
     return absl::OkStatus();
   }

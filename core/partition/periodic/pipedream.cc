@@ -23,13 +23,11 @@ ChainAllocation AllocationOf(const std::vector<int32_t>& ends) {
 
 }  // namespace
 
-std::optional<PeriodicAllocation> PipedreamPartition(const Chain& chain, const ChainDevices& devices,
-                                                     PipedreamMemory memory) {
+std::optional<PeriodicAllocation> PipedreamPartition(const Chain& chain, const ChainDevices& devices) {
   const ChainStageCosts costs(chain, devices);
   const int32_t max_stages = std::min(devices.count, costs.num_layers());
   const LeastSlowestCuts cuts(costs.num_layers(), max_stages, [&](int32_t first, int32_t next, int32_t behind) {
-    const int32_t batches = memory == PipedreamMemory::kByDepth ? behind + 1 : devices.count;
-    if (!costs.Fits(first, next - 1, batches)) return LeastSlowestCuts::kNever;
+    if (!costs.Fits(first, next - 1, behind + 1)) return LeastSlowestCuts::kNever;
     const Picoseconds link = first > 0 ? costs.LinkLoad(first) : Picoseconds(0);
     const int64_t load = std::max(costs.Load(first, next - 1), link).count();
     return load < kMaxQuantity ? load : LeastSlowestCuts::kNever;

@@ -10,19 +10,12 @@
 
 namespace planwright {
 
-// How many micro-batches a stage is said to store. Both forget that transfers keep micro-batches in flight as well.
-enum class PipedreamMemory {
-  // As many as there are stages from it to the end: the warm-up of the real system.
-  kByDepth,
-  // As many as there are devices: what the paper says of it.
-  kAllDevices
-};
-
 // The contiguous allocation with the least load of any device or link among those that fit by the rule; fewest stages
-// first. `period` is that load, which memory seldom allows: SmallestPeriod is what it takes. nullopt: the rule finds
-// nothing that fits. REQUIRES: at least one layer and one device. O(devices x layers^2).
-std::optional<PeriodicAllocation> PipedreamPartition(const Chain& chain, const ChainDevices& devices,
-                                                     PipedreamMemory memory);
+// first. A stage is said to store as many micro-batches as there are stages from it to the end: the warm-up of the real
+// system, which forgets that transfers keep micro-batches in flight as well. `period` is that load, which memory seldom
+// allows: SmallestPeriod is what it takes. nullopt: the rule finds nothing that fits. REQUIRES: at least one layer and
+// one device. O(devices x layers^2).
+std::optional<PeriodicAllocation> PipedreamPartition(const Chain& chain, const ChainDevices& devices);
 
 }  // namespace planwright
 

@@ -4,15 +4,14 @@
 #include <map>
 #include <optional>
 #include <set>
-#include <tuple>
 #include <utility>
 
 #include "core/base/index.h"
 #include "core/base/interruption.h"
 #include "core/cost/terms/memory_form.h"
 #include "core/cost/terms/transfer.h"
+#include "core/graph/components.h"
 #include "core/graph/operator_unions.h"
-#include "core/graph/strongly_connected.h"
 #include "core/graph/topological_order.h"
 #include "core/partition/search/block_merging.h"
 

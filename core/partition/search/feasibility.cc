@@ -1,10 +1,8 @@
 #include "core/partition/search/feasibility.h"
 
 #include <algorithm>
-#include <cmath>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "core/base/quantity_text.h"

@@ -12,11 +12,8 @@
 #include "absl/status/statusor.h"
 #include "core/base/limits.h"
 #include "core/base/task_arena.h"
-#include "core/cost/terms/cost_table.h"
 #include "core/cost/terms/planning_input.h"
-#include "core/model/cluster.h"
 #include "core/model/device_selection.h"
-#include "core/model/graph.h"
 #include "core/model/plan.h"
 #include "core/model/problem.h"
 

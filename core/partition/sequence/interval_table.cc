@@ -99,10 +99,7 @@ IntervalTable::Flow IntervalTable::FlowOf(const Tensor& tensor) const {
 }
 
 void IntervalTable::AddTensors() {
-  std::vector<int32_t> unit_of(request_.graph.operators.size(), kDropped);
-  for (std::size_t unit = 0; unit < units_.size(); ++unit) {
-    for (const OperatorId op : units_[unit]) unit_of[op.index()] = static_cast<int32_t>(unit);
-  }
+  const std::vector<int32_t> unit_of = GroupOfEach(units_, request_.graph.operators.size());
   for (const Tensor& tensor : request_.graph.tensors) AddTensor(tensor, unit_of);
   SumUp();
 }

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "core/base/index.h"
-#include "core/base/polling.h"
 #include "core/cost/terms/allreduce.h"
 
 namespace planwright {

@@ -1,7 +1,6 @@
 #include "core/partition/sequence/unit_orders.h"
 
 #include <algorithm>
-#include <numeric>
 #include <utility>
 
 #include "core/base/index.h"
@@ -44,11 +43,7 @@ UnitOrder UnitOrders::InOrder(const std::vector<int32_t>& order) const {
   return units;
 }
 
-UnitOrder UnitOrders::Plain() const {
-  std::vector<int32_t> order(Index(blocks_.num_blocks()));
-  std::iota(order.begin(), order.end(), 0);
-  return InOrder(order);
-}
+UnitOrder UnitOrders::Plain() const { return InOrder(FirstNumbers(Index(blocks_.num_blocks()))); }
 
 UnitOrder UnitOrders::Around(const Placement& placement) const {
   // Three units for each stage must do.

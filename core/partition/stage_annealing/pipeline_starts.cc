@@ -29,8 +29,7 @@ std::vector<int32_t> LinearOrder(const PipelineTables& tables, RandomStream& ran
 
 // Devices in the order in which stages take them; a class in use is used up before the next one, CPUs mostly last.
 std::vector<int32_t> DeviceOrder(const PipelineTables& tables, RandomStream& random) {
-  std::vector<int32_t> order(Index(tables.num_devices()));
-  std::iota(order.begin(), order.end(), 0);
+  std::vector<int32_t> order = FirstNumbers(Index(tables.num_devices()));
   if (random.Below(2) == 0) {
     for (int32_t i = 0; i + 1 < tables.num_devices(); ++i) {
       std::swap(order[Index(i)], order[Index(i + Below(random, tables.num_devices() - i))]);

@@ -75,13 +75,7 @@ void PipelineTables::AddNets(const SearchRequest& request) {
     const Tensor& tensor = graph_.tensors[i];
     const int32_t producer = block_of_[tensor.producer.index()];
     if (producer == kDropped) continue;
-    std::vector<int32_t> consumers;
-    for (const OperatorId consumer : tensor.consumers) {
-      const int32_t block = block_of_[consumer.index()];
-      if (block != kDropped && block != producer) consumers.push_back(block);
-    }
-    std::sort(consumers.begin(), consumers.end());
-    consumers.erase(std::unique(consumers.begin(), consumers.end()), consumers.end());
+    std::vector<int32_t> consumers = OtherReaders(tensor, block_of_);
     if (consumers.empty()) continue;
     const Pass pass = graph_.operators[tensor.producer.index()].pass;
     const auto [entry, is_new] = known.try_emplace({producer, pass, consumers}, nets_.size());

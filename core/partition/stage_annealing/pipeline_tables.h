@@ -7,7 +7,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <optional>
 #include <vector>
 
@@ -16,7 +15,6 @@
 #include "core/cost/terms/memory_form.h"
 #include "core/cost/terms/transfer.h"
 #include "core/graph/digraph.h"
-#include "core/model/device_selection.h"
 #include "core/model/problem.h"
 #include "core/partition/search/search.h"
 

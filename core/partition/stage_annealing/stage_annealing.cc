@@ -101,6 +101,7 @@ class Annealer {
     NoteIfBest();
   }
 
+  // Ends after `moves`, or when the work is used up or the limits say stop.
   PipelineRun Run(int64_t moves, int64_t work, const SolveLimits& limits) {
     for (int64_t next_look = 0; run_.moves < moves && Work() < work;) {
       if (Work() >= next_look) {
@@ -163,13 +164,6 @@ class Annealer {
   double penalty_ = 0;
   double energy_ = 0;
 };
-
-// Ends after `moves`, or when the work is used up or the limits say stop. REQUIRES: that of PipelineState.
-PipelineRun AnnealPipeline(const PipelineTables& tables, const Pipeline& start, Picoseconds to_beat,
-                           const PipelineHeat& heat, int64_t moves, int64_t work, RandomStream& random,
-                           const SolveLimits& limits) {
-  return Annealer(tables, start, to_beat, heat, random).Run(moves, work, limits);
-}
 
 class StageAnnealing {
  public:
@@ -250,7 +244,7 @@ class StageAnnealing {
       return;
     }
     const Picoseconds to_beat = record_.has_placement() ? record_.objective() : Picoseconds(kMaxQuantity);
-    task.run = AnnealPipeline(tables_, start, to_beat, task.heat, task.moves, task.work, random, limits_);
+    task.run = Annealer(tables_, start, to_beat, task.heat, random).Run(task.moves, task.work, limits_);
   }
 
   void Merge(Task& task) {

@@ -2,7 +2,6 @@
 #ifndef PLANWRIGHT_CORE_PLANNER_DEVICES_DEVICE_CHOICES_H_
 #define PLANWRIGHT_CORE_PLANNER_DEVICES_DEVICE_CHOICES_H_
 
-#include <cstdint>
 #include <span>
 #include <vector>
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <optional>
 #include <stop_token>
-#include <string>
 #include <utility>
 #include <vector>
 

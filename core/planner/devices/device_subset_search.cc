@@ -4,7 +4,6 @@
 #include <map>
 #include <optional>
 #include <stop_token>
-#include <string>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -13,7 +12,6 @@
 #include "core/base/remaining_time.h"
 #include "core/cost/terms/sub_cluster.h"
 #include "core/model/device_selection.h"
-#include "core/planner/devices/device_search.h"
 
 namespace planwright {
 namespace {

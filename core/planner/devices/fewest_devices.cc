@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -13,10 +12,8 @@
 #include "core/base/infeasibility.h"
 #include "core/base/interruption.h"
 #include "core/base/remaining_time.h"
-#include "core/base/status_macros.h"
 #include "core/model/device_selection.h"
 #include "core/planner/devices/device_choices.h"
-#include "core/planner/devices/device_search.h"
 #include "core/planner/devices/device_subset_search.h"
 
 namespace planwright {

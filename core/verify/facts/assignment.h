@@ -9,7 +9,6 @@
 
 #include "core/base/ids.h"
 #include "core/base/violations.h"
-#include "core/model/cluster.h"
 #include "core/model/graph.h"
 #include "core/model/problem.h"
 

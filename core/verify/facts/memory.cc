@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstddef>
 
 #include "absl/strings/str_cat.h"
 #include "core/base/interruption.h"

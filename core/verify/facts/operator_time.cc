@@ -1,7 +1,6 @@
 #include "core/verify/facts/operator_time.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstdint>
 
 #include "core/base/interruption.h"

@@ -6,8 +6,6 @@
 #include <vector>
 
 #include "core/base/units.h"
-#include "core/model/cluster.h"
-#include "core/model/graph.h"
 #include "core/model/problem.h"
 #include "core/verify/facts/assignment.h"
 

@@ -5,8 +5,6 @@
 #include <optional>
 
 #include "core/base/violations.h"
-#include "core/model/cluster.h"
-#include "core/model/graph.h"
 #include "core/model/plan.h"
 #include "core/model/problem.h"
 #include "core/verify/facts/assignment.h"

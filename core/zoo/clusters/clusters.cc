@@ -1,8 +1,12 @@
 #include "core/zoo/clusters/clusters.h"
 
+#include <algorithm>
 #include <chrono>
+#include <limits>
 #include <string>
+#include <vector>
 
+#include "core/base/units.h"
 #include "core/topology/cube_mesh.h"
 
 namespace planwright {
@@ -24,6 +28,24 @@ Interconnect ConnectNodes(int nodes, const NodesConfig& config) {
                                .latency = LatencyOf(config.inside)};
   }
   return HierarchyInterconnect{.levels = {LevelOf(config.devices, config.inside), LevelOf(nodes, config.between)}};
+}
+
+// What a matrix may join (proto: Interconnect.Matrix).
+constexpr int64_t kMaxMatrixDevices = 2'048;
+
+// First dimension fastest.
+std::vector<int32_t> DimensionsOf(const GridConfig& config, int64_t n) {
+  std::vector<int32_t> dimensions = {static_cast<int32_t>(config.width.value_or(n))};
+  if (config.is_cube) dimensions.push_back(static_cast<int32_t>(config.height.value_or(n)));
+  dimensions.push_back(static_cast<int32_t>(n));
+  return dimensions;
+}
+
+int64_t Product(int64_t a, int64_t b, int64_t c) { return SaturatingMultiply(SaturatingMultiply(a, b), c); }
+
+// A way that goes on over `count` links.
+LinkConfig Extended(const LinkConfig& way, const LinkConfig& link, int count) {
+  return {.gb = std::min(way.gb, link.gb), .us = way.us + count * link.us};
 }
 
 }  // namespace
@@ -80,6 +102,102 @@ Cluster MakeCluster(const std::string& display_name, int n, const CubeMeshConfig
                                         .pcie_latency = LatencyOf(config.pcie),
                                         .between_bytes_per_second = BytesPerSecond(config.between),
                                         .between_latency = LatencyOf(config.between)});
+  return cluster;
+}
+
+ZooKeys KeysOf(RandomConfig& config) {
+  ZooKeys keys;
+  AddAcceleratorKeys(config.accelerator, keys);
+  keys.AddWhole("seed", 0, std::numeric_limits<int64_t>::max(), config.seed);
+  return keys;
+}
+
+ZooKeys KeysOf(GridConfig& config) {
+  using NonAdjacent = GridInterconnect::NonAdjacent;
+  ZooKeys keys;
+  keys.AddWhole("width", 1, kMaxZooDevices, config.width, "N");
+  if (config.is_cube) keys.AddWhole("height", 1, kMaxZooDevices, config.height, "N");
+  AddAcceleratorKeys(config.accelerator, keys);
+  AddLinkKeys("link", config.link, keys);
+  keys.AddChoice<NonAdjacent>(
+      "far", {{"divided_by_hops", NonAdjacent::kDividedByHops}, {"link_bandwidth", NonAdjacent::kLinkBandwidth}},
+      config.far);
+  return keys;
+}
+
+ZooKeys KeysOf(FatTreeConfig& config) {
+  ZooKeys keys;
+  keys.AddWhole("devices", 1, kMaxZooDevices, config.devices);
+  keys.AddWhole("nodes", 1, kMaxZooDevices, config.nodes);
+  keys.AddWhole("racks", 1, kMaxZooDevices, config.racks);
+  AddAcceleratorKeys(config.accelerator, keys);
+  AddLinkKeys("inside", config.inside, keys);
+  AddLinkKeys("rack", config.rack, keys);
+  keys.AddReal("taper", 1, 1'000, config.taper);
+  keys.AddReal("tier_us", 0, 1e6, config.tier_us);
+  return keys;
+}
+
+ZooKeys KeysOf(DragonflyConfig& config) {
+  ZooKeys keys;
+  keys.AddWhole("devices", 1, kMaxZooDevices, config.devices);
+  keys.AddWhole("routers", 1, kMaxZooDevices, config.routers);
+  AddAcceleratorKeys(config.accelerator, keys);
+  AddLinkKeys("router", config.router, keys);
+  AddLinkKeys("local", config.local, keys);
+  AddLinkKeys("global", config.global, keys);
+  return keys;
+}
+
+int64_t NumDevices(const RandomConfig& /*config*/, int64_t n) {
+  return n <= kMaxMatrixDevices ? n : kMaxZooDevices + 1;
+}
+
+int64_t NumDevices(const GridConfig& config, int64_t n) {
+  return Product(config.width.value_or(n), config.is_cube ? config.height.value_or(n) : 1, n);
+}
+
+int64_t NumDevices(const FatTreeConfig& config, int64_t n) {
+  return SaturatingMultiply(Product(config.devices, config.nodes, config.racks), n);
+}
+
+int64_t NumDevices(const DragonflyConfig& config, int64_t n) { return Product(config.devices, config.routers, n); }
+
+Cluster MakeCluster(const std::string& display_name, int n, const RandomConfig& config) {
+  Cluster cluster = HostsOf(display_name, config.accelerator, n, 1);
+  cluster.interconnect = MakeRandomTopology(config.family, n, static_cast<uint64_t>(config.seed)).interconnect;
+  return cluster;
+}
+
+Cluster MakeCluster(const std::string& display_name, int n, const GridConfig& config) {
+  Cluster cluster = HostsOf(display_name, config.accelerator, NumDevices(config, n), 1);
+  cluster.interconnect = GridInterconnect{.dimensions = DimensionsOf(config, n),
+                                          .wrap_around = config.wrap_around,
+                                          .link_bandwidth_bytes_per_second = BytesPerSecond(config.link),
+                                          .latency = LatencyOf(config.link),
+                                          .non_adjacent = config.far};
+  return cluster;
+}
+
+Cluster MakeCluster(const std::string& display_name, int n, const FatTreeConfig& config) {
+  Cluster cluster = HostsOf(display_name, config.accelerator, config.nodes * config.racks * n, config.devices);
+  const auto above = [&](const LinkConfig& below) {
+    return LinkConfig{.gb = below.gb / config.taper, .us = below.us + 2 * config.tier_us};
+  };
+  const LinkConfig pod = above(config.rack);
+  cluster.interconnect =
+      HierarchyInterconnect{.levels = {LevelOf(config.devices, config.inside), LevelOf(config.nodes, config.rack),
+                                       LevelOf(config.racks, pod), LevelOf(n, above(pod))}};
+  return cluster;
+}
+
+Cluster MakeCluster(const std::string& display_name, int n, const DragonflyConfig& config) {
+  Cluster cluster = HostsOf(display_name, config.accelerator, config.routers * n, config.devices);
+  const LinkConfig in_group = Extended(config.router, config.local, 1);
+  const LinkConfig between_groups = Extended(Extended(config.router, config.local, 2), config.global, 1);
+  cluster.interconnect =
+      HierarchyInterconnect{.levels = {LevelOf(config.devices, config.router), LevelOf(config.routers, in_group),
+                                       LevelOf(n, between_groups)}};
   return cluster;
 }
 

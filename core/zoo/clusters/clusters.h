@@ -1,14 +1,18 @@
-// The clusters of the zoo whose hosts are alike. Numbers are those of the vendors' data sheets or reached in practice,
-// as docs/zoo.md says.
+// The clusters of the zoo: machines whose hosts are alike, and those that are named after their network: meshes, tori,
+// fat trees, dragonflies, and those without any structure. Numbers are those of the vendors' data sheets or reached in
+// practice, as docs/zoo.md says.
 //
-// Devices are called "host{h}/gpu{g}" ("host0/cpu0" for a CPU) and sit in host "host{h}", host by host.
+// Devices are called "host{h}/gpu{g}" ("host0/cpu0" for a CPU) and sit in host "host{h}", host by host. In meshes, tori
+// and random networks every device is a host of its own.
 #ifndef PLANWRIGHT_CORE_ZOO_CLUSTERS_CLUSTERS_H_
 #define PLANWRIGHT_CORE_ZOO_CLUSTERS_CLUSTERS_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "core/model/cluster.h"
+#include "core/topology/random_topology.h"
 #include "core/zoo/clusters/cluster_parts.h"
 #include "core/zoo/keys/keys.h"
 
@@ -53,6 +57,71 @@ int64_t NumDevices(const CubeMeshConfig& config, int64_t n);
 Cluster MakeCluster(const std::string& display_name, int n, const NodesConfig& config);
 Cluster MakeCluster(const std::string& display_name, int n, const PcieConfig& config);
 Cluster MakeCluster(const std::string& display_name, int n, const CubeMeshConfig& config);
+
+// A mesh or torus of N rows, or of N layers of rows: `grid`.
+struct GridConfig {
+  AcceleratorConfig accelerator = {};
+  bool wrap_around = false;
+  bool is_cube = false;
+  // Devices of a row; cubes: rows of a layer. nullopt: N.
+  std::optional<int64_t> width = std::nullopt;
+  std::optional<int64_t> height = std::nullopt;
+  LinkConfig link = {.gb = 25, .us = 1};
+  GridInterconnect::NonAdjacent far = GridInterconnect::NonAdjacent::kDividedByHops;
+};
+
+// N pods of racks of nodes of devices: `hierarchy`. Every tier of switches above the racks divides the bandwidth of a
+// pair by `taper` (1: full bisection) and adds the latency of the way to it and back.
+struct FatTreeConfig {
+  AcceleratorConfig accelerator = {};
+  // Devices of a node, nodes of a rack, racks of a pod.
+  int64_t devices = 8;
+  int64_t nodes = 4;
+  int64_t racks = 4;
+  LinkConfig inside = {.gb = 240, .us = 5};
+  // Between two nodes of one rack.
+  LinkConfig rack = {.gb = 24, .us = 10};
+  double taper = 1;
+  double tier_us = 1;
+};
+
+// N groups of routers with devices, any two routers of a group and any two groups joined by a link: `hierarchy`. Two
+// groups exchange over the narrowest of two local links and a global one (Kim, Dally, Scott, Abts 2008, minimal
+// routes).
+struct DragonflyConfig {
+  AcceleratorConfig accelerator = {};
+  // Devices of a router, routers of a group.
+  int64_t devices = 4;
+  int64_t routers = 8;
+  // From device to device through their router; what each link between routers of a group, and between groups, adds.
+  LinkConfig router = {.gb = 24, .us = 1};
+  LinkConfig local = {.gb = 24, .us = 1};
+  LinkConfig global = {.gb = 12, .us = 2};
+};
+
+// N devices whose pairs are connected at random (core/topology/random_topology.h): `matrix`.
+struct RandomConfig {
+  AcceleratorConfig accelerator = {};
+  RandomFamily family = RandomFamily::kUniform;
+  int64_t seed = 1;
+};
+
+ZooKeys KeysOf(RandomConfig& config);
+ZooKeys KeysOf(GridConfig& config);
+ZooKeys KeysOf(FatTreeConfig& config);
+ZooKeys KeysOf(DragonflyConfig& config);
+
+// Saturates. RandomConfig: more than a matrix takes count as too many.
+int64_t NumDevices(const RandomConfig& config, int64_t n);
+int64_t NumDevices(const GridConfig& config, int64_t n);
+int64_t NumDevices(const FatTreeConfig& config, int64_t n);
+int64_t NumDevices(const DragonflyConfig& config, int64_t n);
+
+// REQUIRES: n >= 1.
+Cluster MakeCluster(const std::string& display_name, int n, const RandomConfig& config);
+Cluster MakeCluster(const std::string& display_name, int n, const GridConfig& config);
+Cluster MakeCluster(const std::string& display_name, int n, const FatTreeConfig& config);
+Cluster MakeCluster(const std::string& display_name, int n, const DragonflyConfig& config);
 
 }  // namespace planwright
 

@@ -1,11 +1,15 @@
-// What the networks of the zoo that see images have in common: one micro-batch of RGB images, mostly square.
+// Networks of convolutions, and what all networks of the zoo that see images have in common: one micro-batch of RGB
+// images, mostly square.
 #ifndef PLANWRIGHT_CORE_ZOO_MODELS_CONVNET_H_
 #define PLANWRIGHT_CORE_ZOO_MODELS_CONVNET_H_
 
+#include <array>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 
+#include "core/model/graph.h"
 #include "core/zoo/keys/keys.h"
 #include "core/zoo/models/graph_builder.h"
 
@@ -36,6 +40,68 @@ Value AddConvNormRelu(std::string_view prefix, const Value& x, const Convolution
 // The stem of ResNet and DenseNet: the images, a 7 x 7 convolution with stride 2, its normalisation, its ReLU and a
 // maximum pooling, in the layers "stem.conv", "stem.norm", "stem.relu" and "stem.pool".
 Value AddLargeStem(const ImageBatch& batch, int64_t channels, GraphBuilder& builder);
+
+// VGG-16, configuration D (Simonyan, Zisserman: Very Deep Convolutional Networks for Large-Scale Image Recognition,
+// 2015).
+struct VggConfig {
+  ImageBatch batch = {};
+};
+
+ZooKeys KeysOf(VggConfig& config);
+
+// One operator per tensor operation. Layers are labelled "block1", ..., "block5", "head". 41 operators. Images of other
+// sizes than 224 are pooled to 7 x 7 before the head, as in torchvision.
+OperatorGraph MakeModel(const std::string& display_name, const VggConfig& config);
+
+// ResNet (He, Zhang, Ren, Sun: Deep Residual Learning for Image Recognition, 2016) of bottleneck blocks, in the form
+// that trainers use, called v1.5: a block that halves the image does so in its 3 x 3 convolution, not in the 1 x 1
+// before it.
+struct ResNetConfig {
+  // Blocks of the four layers; the default is ResNet-50.
+  std::array<int, 4> blocks = {3, 4, 6, 3};
+  ImageBatch batch = {};
+};
+
+ZooKeys KeysOf(ResNetConfig& config);
+
+// The network up to its last block, as features for another head: the outputs of the four layers, each half as high and
+// wide as the one before it, the first a quarter of the image.
+std::array<Value, 4> AddResNetFeatures(const ResNetConfig& config, GraphBuilder& builder);
+
+// One operator per tensor operation, 16 and 10 per block. Layers are labelled "stem.conv", "stem.norm", "stem.relu",
+// "stem.pool", one for each block "layer1.0", ..., "layer4.2", and "head.pool", "head.classifier".
+OperatorGraph MakeModel(const std::string& display_name, const ResNetConfig& config);
+
+// DenseNet-121 (Huang, Liu, van der Maaten, Weinberger: Densely Connected Convolutional Networks, 2017).
+struct DenseNetConfig {
+  // Dense layers of the four blocks.
+  std::array<int, 4> layers = {6, 12, 24, 16};
+  // Channels that a dense layer adds.
+  int64_t growth = 32;
+  ImageBatch batch = {};
+};
+
+ZooKeys KeysOf(DenseNetConfig& config);
+
+// One operator per tensor operation. A dense layer appends its channels to a copy of all before. Layers are labelled
+// "stem.conv", "stem.norm", "stem.relu", "stem.pool", "block1.0", ..., "block4.15", "transition1", ..., "transition3",
+// "head.norm", "head.pool", "head.classifier".
+OperatorGraph MakeModel(const std::string& display_name, const DenseNetConfig& config);
+
+// Inception-v3 (Szegedy, Vanhoucke, Ioffe, Shlens, Wojna: Rethinking the Inception Architecture for Computer Vision,
+// 2016) as torchvision builds it, with the auxiliary classifier that training uses, unless it is left out.
+struct InceptionConfig {
+  // With the auxiliary classifier. Without it the layers are a chain.
+  bool auxiliary = true;
+  ImageBatch batch = {.image_size = 299};
+};
+
+ZooKeys KeysOf(InceptionConfig& config);
+
+// One operator per tensor operation. Layers are labelled "stem.0", ..., "stem.6" (convolutions with their normalisation
+// and ReLU, and poolings), "mixed0", ..., "mixed10", "auxiliary", "head.pool", "head.classifier". The total loss is the
+// main one plus 0.4 of the auxiliary one.
+OperatorGraph MakeModel(const std::string& display_name, const InceptionConfig& config);
 
 }  // namespace planwright
 

@@ -5,13 +5,12 @@
 #ifndef PLANWRIGHT_CORE_ZOO_MODELS_SEMANTIC_FPN_H_
 #define PLANWRIGHT_CORE_ZOO_MODELS_SEMANTIC_FPN_H_
 
-#include <cstdint>
 #include <string>
 
 #include "absl/status/status.h"
 #include "core/model/graph.h"
 #include "core/zoo/keys/keys.h"
-#include "core/zoo/models/resnet.h"
+#include "core/zoo/models/convnet.h"
 
 namespace planwright {
 

@@ -38,6 +38,7 @@
 #include "tests/benchmarks/table.h"
 #include "tests/reference/mapping/dapple.h"
 #include "tests/reference/mapping/interval_search.h"
+#include "tests/reference/mapping/mapping_checks.h"
 #include "tests/reference/mapping/scotch_static_mapping.h"
 
 ABSL_FLAG(

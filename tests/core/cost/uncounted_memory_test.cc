@@ -1,5 +1,3 @@
-#include "core/cost/uncounted_memory.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -7,6 +5,7 @@
 #include <utility>
 
 #include "core/cost/plan_costing.h"
+#include "core/cost/plan_warnings.h"
 #include "tests/support/small_models.h"
 
 namespace planwright {

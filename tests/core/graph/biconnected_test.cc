@@ -1,11 +1,10 @@
-#include "core/graph/biconnected.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cstddef>
 #include <vector>
 
+#include "core/graph/components.h"
 #include "tests/core/graph/random_digraph.h"
 
 namespace planwright {

@@ -1,5 +1,3 @@
-#include "core/graph/strongly_connected.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -8,6 +6,7 @@
 #include <vector>
 
 #include "core/base/random.h"
+#include "core/graph/components.h"
 #include "tests/core/graph/random_digraph.h"
 
 namespace planwright {

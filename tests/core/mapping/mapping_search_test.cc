@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "core/mapping/mapping.h"
+#include "tests/reference/mapping/mapping_checks.h"
 #include "tests/support/mapping_cases.h"
 
 namespace planwright {

@@ -5,6 +5,8 @@
 #include <limits>
 #include <optional>
 
+#include "tests/reference/mapping/mapping_checks.h"
+
 namespace planwright {
 namespace {
 

@@ -96,7 +96,7 @@ Timeline TimelineOfPattern(const Case& made) {
 TEST(PatternUnrollTest, RunsNoLaterThanThePatternSaysAndAtItsPeriod) {
   for (uint64_t seed = 0; seed < 200; ++seed) {
     const Case made = MakeCase(seed);
-    const Timeline eager = DynamicSimulator(made.list, Contention::kExclusive).Run();
+    const Timeline eager = SimulateTasks(made.list, Contention::kExclusive);
     const Timeline planned = TimelineOfPattern(made);
     for (std::size_t task = 0; task < made.list.tasks.size(); ++task) {
       ASSERT_LE(eager.starts[task], planned.starts[task]) << seed;
@@ -117,7 +117,7 @@ TEST(PatternUnrollTest, TasksThatTakeNoTimeWaitForNobody) {
   const PatternOutcome found = PatternSearch(chain, devices, allocation, SolveLimits());
   ASSERT_EQ(found.pattern.value().period, Picoseconds(6));
   const TaskList list = *UnrollPattern(chain, devices, allocation, *found.pattern, {"a", "b"}, kMicroBatches);
-  const Timeline eager = DynamicSimulator(list, Contention::kExclusive).Run();
+  const Timeline eager = SimulateTasks(list, Contention::kExclusive);
   EXPECT_EQ(SteadyPeriod(list, eager, kMicroBatches), Picoseconds(6));
   EXPECT_EQ(ReportOn(list, eager).step_time, Picoseconds(3 + 6 * kMicroBatches));
 }
@@ -128,7 +128,7 @@ TEST(PatternUnrollTest, PeaksAreThoseOfThePattern) {
     const PatternMemory memory =
         MemoryOf(made.chain, ChainSums(made.chain), made.devices, made.allocation, made.pattern);
     const SimulationReport planned = ReportOn(made.list, TimelineOfPattern(made));
-    const SimulationReport eager = ReportOn(made.list, DynamicSimulator(made.list, Contention::kExclusive).Run());
+    const SimulationReport eager = ReportOn(made.list, SimulateTasks(made.list, Contention::kExclusive));
     for (int32_t device = 0; device < made.devices.count; ++device) {
       if (!HasStages(made, device)) continue;
       EXPECT_EQ(PeakOf(made, planned, device), memory.peak_bytes[Index(device)]) << seed;

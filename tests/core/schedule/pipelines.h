@@ -74,7 +74,7 @@ inline PipelineWork MakeBidirectional(const EqualStages& shape) {
 }
 
 inline SimulationReport Simulate(const TaskList& list, Contention contention = Contention::kExclusive) {
-  return ReportOn(list, DynamicSimulator(list, contention).Run());
+  return ReportOn(list, SimulateTasks(list, contention));
 }
 
 inline SimulationReport Simulate(const PipelineWork& work, const ScheduleSettings& settings) {

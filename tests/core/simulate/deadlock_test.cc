@@ -1,8 +1,7 @@
-#include "core/simulate/deadlock.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "core/simulate/task_graph.h"
 #include "tests/core/simulate/small_lists.h"
 
 namespace planwright {

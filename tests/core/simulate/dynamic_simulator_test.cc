@@ -12,7 +12,7 @@ namespace {
 using ::testing::ElementsAre;
 
 std::vector<int64_t> Ends(const TaskList& list, Contention contention) {
-  return Counts(DynamicSimulator(list, contention).Run().ends);
+  return Counts(SimulateTasks(list, contention).ends);
 }
 
 TEST(DynamicSimulatorTest, TwoEqualTransfersOnOneLinkTakeTwiceTheTime) {
@@ -56,9 +56,8 @@ TEST(DynamicSimulatorTest, RunsAgainAndFindsTheSame) {
       *BuildTaskList(MakePipeline({.stages = 4, .send = 9, .overlap = Overlap::kOverlapped}),
                      {.kind = ScheduleKind::kOneFOneB, .micro_batches = 9, .recompute = true, .order = {}});
   for (const Contention contention : {Contention::kExclusive, Contention::kFairShare}) {
-    DynamicSimulator simulator(list, contention);
-    const Timeline first = simulator.Run();
-    const Timeline second = simulator.Run();
+    const Timeline first = SimulateTasks(list, contention);
+    const Timeline second = SimulateTasks(list, contention);
     EXPECT_EQ(first.ends, second.ends);
     EXPECT_EQ(first.sequence, second.sequence);
     EXPECT_EQ(first.sequence.size(), list.tasks.size());

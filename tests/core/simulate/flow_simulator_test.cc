@@ -67,7 +67,7 @@ TEST(FlowSimulatorTest, AgreesWithTheDynamicSimulatorWithoutUses) {
   for (uint64_t seed = 0; seed < 200; ++seed) {
     const TaskList list = RandomOrderedList(seed, 40);
     const Timeline flows = SimulateFlows(list);
-    EXPECT_EQ(flows.ends, DynamicSimulator(list, Contention::kExclusive).Run().ends) << seed;
+    EXPECT_EQ(flows.ends, SimulateTasks(list, Contention::kExclusive).ends) << seed;
     EXPECT_EQ(flows.sequence.size(), list.tasks.size());
   }
 }
@@ -77,7 +77,7 @@ TEST(FlowSimulatorTest, AgreesWithSharedLinksOfWhichEachFlowUsesOne) {
     TaskList list = RandomOrderedList(seed, 40);
     for (const std::size_t link : {3, 4}) list.order[link].clear();
     for (Task& task : list.tasks) task.duration *= 1'000'000;
-    const Timeline shared = DynamicSimulator(list, Contention::kFairShare).Run();
+    const Timeline shared = SimulateTasks(list, Contention::kFairShare);
     list.link_uses = {{}, {}, {}, {{3, 1}}, {{4, 1}}};
     for (Task& task : list.tasks) {
       if (task.resource >= 3) task.link_uses = task.resource;

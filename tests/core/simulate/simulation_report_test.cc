@@ -46,7 +46,7 @@ TEST(SimulationReportTest, TheSteadyPeriodIsThatOfTheBusiestDevice) {
   work.stages[1].forward = Picoseconds(25);
   const TaskList list = *BuildTaskList(
       work, {.kind = ScheduleKind::kPipedreamAsync, .micro_batches = 64, .recompute = false, .order = {}});
-  const Timeline timeline = DynamicSimulator(list, Contention::kExclusive).Run();
+  const Timeline timeline = SimulateTasks(list, Contention::kExclusive);
   EXPECT_EQ(SteadyPeriod(list, timeline, 64), Picoseconds(45));
   EXPECT_EQ(SteadyPeriod(list, timeline, 3), Picoseconds(0));
 }

@@ -6,10 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "core/zoo/models/densenet.h"
-#include "core/zoo/models/inception.h"
-#include "core/zoo/models/resnet.h"
-#include "core/zoo/models/vgg.h"
+#include "core/zoo/models/convnet.h"
 #include "core/zoo/zoo.h"
 #include "tests/core/zoo/graph_totals.h"
 

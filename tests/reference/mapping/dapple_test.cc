@@ -5,6 +5,7 @@
 
 #include <optional>
 
+#include "tests/reference/mapping/mapping_checks.h"
 #include "tests/support/mapping_cases.h"
 
 namespace planwright {

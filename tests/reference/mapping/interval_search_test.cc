@@ -7,6 +7,7 @@
 
 #include "tests/reference/mapping/checking_scheme.h"
 #include "tests/reference/mapping/feasibility_search.h"
+#include "tests/reference/mapping/mapping_checks.h"
 #include "tests/support/mapping_cases.h"
 
 namespace planwright {

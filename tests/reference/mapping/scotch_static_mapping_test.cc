@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "core/mapping/problem/evaluation.h"
+#include "tests/reference/mapping/mapping_checks.h"
 #include "tests/support/mapping_cases.h"
 
 namespace planwright {

@@ -66,11 +66,6 @@ class ChainLayout {
     const std::size_t lane = lane_of(block);
     code[lane >> lanes_log2_] += uint64_t{1} << Shift(lane);
   }
-  template <std::size_t W>
-  void Decrement(ChainCode<W>& code, int32_t block) const {
-    const std::size_t lane = lane_of(block);
-    code[lane >> lanes_log2_] -= uint64_t{1} << Shift(lane);
-  }
   // Every lane at its largest possible value, the length of its part of the chain.
   template <std::size_t W>
   ChainCode<W> Full() const {

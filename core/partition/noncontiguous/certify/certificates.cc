@@ -1,8 +1,6 @@
 #include "core/partition/noncontiguous/certify/certificates.h"
 
 #include <algorithm>
-#include <cstddef>
-#include <limits>
 #include <string_view>
 #include <vector>
 

@@ -22,6 +22,17 @@
 
 namespace planwright {
 
+// An order of the groups along which few nets are open at a time, for programs that are exponential in their number.
+//
+// Greedy: the next group is the one after which the fewest nets are open, of those that are on an open net (of few
+// groups: nets that nearly all are on guide nobody). It is tried from several first groups and with two rules for ties,
+// the net that is open longest or shortest; the best order is that with the smallest sum of 2^open. No guarantee: the
+// least width is NP-hard to find.
+//
+// By group: its place in the order; empty: more than `most_open` nets are open somewhere in every order that was tried.
+// O(tries x groups x most_open x nets of a group).
+std::vector<int32_t> NarrowOrder(const LoadRelaxation& relaxation, int32_t most_open);
+
 // Tries one max load after the other; the prices that are found for one are the first ones of the next. One thread.
 class ConfigurationBound {
  public:

@@ -11,7 +11,6 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/base/units.h"
 #include "core/partition/search/block_instance.h"
 
 namespace planwright {

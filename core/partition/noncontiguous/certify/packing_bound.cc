@@ -2,7 +2,8 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <numeric>
+
+#include "core/base/index.h"
 
 namespace planwright {
 namespace {
@@ -31,10 +32,9 @@ PackingBound::PackingBound(const LoadRelaxation& relaxation, int64_t max_load)
       max_load_(max_load),
       // Below kNever: a group that cannot run elsewhere never fits.
       others_budget_(std::min(SaturatingMultiply(max_load, relaxation.num_others), LoadRelaxation::kNever - 1)),
-      by_size_(relaxation.payer_time.size()) {
+      by_size_(FirstNumbers(relaxation.payer_time.size())) {
   const auto payer = [&](int32_t group) { return relaxation_.payer_time[static_cast<std::size_t>(group)]; };
   const auto other = [&](int32_t group) { return relaxation_.other_time[static_cast<std::size_t>(group)]; };
-  std::iota(by_size_.begin(), by_size_.end(), 0);
   std::stable_sort(by_size_.begin(), by_size_.end(), [&](int32_t a, int32_t b) { return payer(a) > payer(b); });
   for (const int32_t group : by_size_) {
     if (payer(group) < LoadRelaxation::kNever && CanRunElsewhere(group)) by_relief_.push_back(group);

@@ -22,7 +22,7 @@
 
 namespace planwright {
 
-// For one thread. Groups are taken in the order of their numbers (low_width_order.h).
+// For one thread. Groups are taken in the order of their numbers (NarrowOrder).
 class SetPricing {
  public:
   static constexpr int32_t kMostOpenNets = 32;

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "core/cost/terms/stage_memory.h"
+#include "core/cost/terms/memory_form.h"
 #include "tests/support/builders.h"
 
 namespace planwright {

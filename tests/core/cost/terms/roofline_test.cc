@@ -1,8 +1,7 @@
-#include "core/cost/terms/roofline.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "core/cost/terms/cost_table.h"
 #include "tests/support/small_models.h"
 
 namespace planwright {

@@ -1,8 +1,7 @@
-#include "core/cost/terms/stage_memory.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "core/cost/terms/memory_form.h"
 #include "tests/support/small_models.h"
 
 namespace planwright {

@@ -7,9 +7,9 @@
 #include <string>
 
 #include "core/joint/step/pass_slices.h"
-#include "core/simulate/deadlock.h"
 #include "core/simulate/flow_simulator.h"
 #include "core/simulate/simulation_report.h"
+#include "core/simulate/task_graph.h"
 #include "tests/core/joint/step/training_plans.h"
 
 namespace planwright {

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "tests/reference/mapping/mapping_checks.h"
 #include "tests/support/mapping_cases.h"
 
 namespace planwright {

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "core/mapping/problem/evaluation.h"
+#include "tests/reference/mapping/mapping_checks.h"
 
 namespace planwright {
 namespace {

@@ -9,6 +9,7 @@
 
 #include "core/mapping/problem/evaluation.h"
 #include "core/mapping/problem/mapping_penalties.h"
+#include "tests/reference/mapping/mapping_checks.h"
 #include "tests/support/mapping_cases.h"
 
 namespace planwright {

@@ -1,9 +1,9 @@
-#include "core/mapping/problem/near_devices.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <vector>
+
+#include "core/mapping/problem/mapping_tables.h"
 
 namespace planwright {
 namespace {

@@ -1,6 +1,6 @@
-#include "core/mapping/problem/objective_choice.h"
-
 #include <gtest/gtest.h>
+
+#include "core/mapping/problem/mapping_instance.h"
 
 namespace planwright {
 namespace {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/mapping/problem/evaluation.h"
+#include "tests/reference/mapping/mapping_checks.h"
 #include "tests/support/mapping_cases.h"
 
 namespace planwright {

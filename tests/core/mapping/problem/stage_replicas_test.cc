@@ -1,11 +1,11 @@
-#include "core/mapping/problem/stage_replicas.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cstdint>
 #include <utility>
 #include <vector>
+
+#include "core/mapping/problem/mapping_instance.h"
 
 namespace planwright {
 namespace {

@@ -9,6 +9,7 @@
 #include "core/base/random.h"
 #include "core/mapping/mapping.h"
 #include "core/mapping/problem/evaluation.h"
+#include "tests/reference/mapping/mapping_checks.h"
 
 namespace planwright {
 namespace {

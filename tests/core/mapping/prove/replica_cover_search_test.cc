@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "core/mapping/prove/load_bounds.h"
-#include "core/mapping/prove/load_refuter.h"
+#include "core/mapping/prove/load_prover.h"
 #include "tests/support/mapping_cases.h"
 
 namespace planwright {

@@ -1,11 +1,10 @@
-#include "core/partition/baselines/subgraphs.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <optional>
 #include <vector>
 
+#include "core/partition/baselines/device_assignment.h"
 #include "tests/support/builders.h"
 
 namespace planwright {

@@ -92,7 +92,7 @@ std::vector<NaiveStage> ToNaive(const GroupedSplit& split) {
 }
 
 struct Found {
-  GroupedDpOutcome outcome;
+  IdealDpRun outcome;
   int64_t best = kMaxQuantity;
   int64_t bound = 0;
 };

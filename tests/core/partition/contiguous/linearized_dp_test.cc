@@ -9,7 +9,6 @@
 
 #include "core/base/random.h"
 #include "core/graph/topological_order.h"
-#include "core/partition/contiguous/split_redivision.h"
 #include "core/partition/search/lower_bounds.h"
 #include "tests/core/partition/block_oracle.h"
 

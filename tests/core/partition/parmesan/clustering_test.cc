@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "core/base/index.h"
-#include "core/graph/strongly_connected.h"
+#include "core/graph/components.h"
 #include "tests/core/partition/block_oracle.h"
 
 namespace planwright {

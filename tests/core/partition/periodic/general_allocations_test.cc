@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "core/base/index.h"
+#include "core/partition/periodic/allocation_annealer.h"
 #include "core/partition/periodic/allocation_bound.h"
-#include "core/partition/periodic/allocation_energy.h"
 #include "core/partition/periodic/contiguous_optimum.h"
 #include "core/partition/periodic/stage_costs.h"
 #include "core/schedule/pattern_search.h"

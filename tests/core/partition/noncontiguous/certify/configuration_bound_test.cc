@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "core/base/random.h"
-#include "core/partition/noncontiguous/certify/low_width_order.h"
 #include "core/partition/noncontiguous/certify/set_pricing.h"
 
 namespace planwright {
