@@ -7,7 +7,7 @@
 namespace planwright {
 namespace {
 
-constexpr int64_t kSmallestImage = 32;
+constexpr int64_t kSmallestDenseNetImage = 32;
 // Channels between the two convolutions of a dense layer, in terms of its growth.
 constexpr int64_t kBottleneck = 4;
 
@@ -26,7 +26,7 @@ Value AddTransition(const Value& x, GraphBuilder& builder) {
   return builder.AveragePool("pool", narrow, {.kernel = 2, .stride = 2});
 }
 
-void AddHead(const Value& x, int64_t classes, GraphBuilder& builder) {
+void AddDenseNetHead(const Value& x, int64_t classes, GraphBuilder& builder) {
   builder.EnterLayer("head.norm");
   const Value y = builder.Relu("relu", builder.BatchNorm("norm", x));
   builder.EnterLayer("head.pool");
@@ -39,7 +39,7 @@ void AddHead(const Value& x, int64_t classes, GraphBuilder& builder) {
 
 ZooKeys KeysOf(DenseNetConfig& config) {
   ZooKeys keys;
-  AddImageKeys(kSmallestImage, config.batch, keys);
+  AddImageKeys(kSmallestDenseNetImage, config.batch, keys);
   return keys;
 }
 
@@ -56,7 +56,7 @@ OperatorGraph MakeModel(const std::string& display_name, const DenseNetConfig& c
     builder.EnterLayer("transition" + number);
     x = AddTransition(x, builder);
   }
-  AddHead(x, config.batch.classes, builder);
+  AddDenseNetHead(x, config.batch.classes, builder);
   return builder.Build();
 }
 

@@ -11,7 +11,7 @@ namespace planwright {
 namespace {
 
 // The 5 x 5 convolution of the auxiliary classifier needs 17 x 17 pixels before its pooling.
-constexpr int64_t kSmallestImage = 299;
+constexpr int64_t kSmallestInceptionImage = 299;
 constexpr Pooling kHalving = {.kernel = 3, .stride = 2, .padded = false};
 
 using Branch = std::vector<Convolution>;
@@ -29,7 +29,7 @@ Convolution Column(int64_t channels, int64_t height) {
   return {.output_channels = channels, .kernel = height, .kernel_width = 1};
 }
 
-Value AddBranch(const std::string& name, Value x, const Branch& branch, GraphBuilder& builder) {
+Value AddInceptionBranch(const std::string& name, Value x, const Branch& branch, GraphBuilder& builder) {
   for (std::size_t i = 0; i < branch.size(); ++i) {
     x = AddConvNormRelu(name + std::to_string(i) + "_", x, branch[i], builder);
   }
@@ -40,7 +40,7 @@ std::vector<Value> AddBranches(const Value& x, const std::vector<Branch>& branch
   std::vector<Value> outputs;
   outputs.reserve(branches.size());
   for (std::size_t i = 0; i < branches.size(); ++i) {
-    outputs.push_back(AddBranch("branch" + std::to_string(i) + "_", x, branches[i], builder));
+    outputs.push_back(AddInceptionBranch("branch" + std::to_string(i) + "_", x, branches[i], builder));
   }
   return outputs;
 }
@@ -63,7 +63,7 @@ Value AddReduction(const Value& x, const std::vector<Branch>& branches, GraphBui
 // As AddMixed, for the last blocks: two branches end in a 1 x 3 and a 3 x 1 convolution side by side.
 Value AddWideMixed(const Value& x, GraphBuilder& builder) {
   constexpr int64_t kHalf = 384;
-  std::vector<Value> outputs = {AddBranch("single", x, {Square(320, 1)}, builder)};
+  std::vector<Value> outputs = {AddInceptionBranch("single", x, {Square(320, 1)}, builder)};
   const std::vector<Branch> stems = {{Square(kHalf, 1)}, {Square(448, 1), Square(kHalf, 3)}};
   for (const Value& stem : AddBranches(x, stems, builder)) {
     const std::string side = outputs.size() == 1 ? "branch0_" : "branch1_";
@@ -111,12 +111,13 @@ Value AddAuxiliaryLoss(const Value& x, int64_t classes, GraphBuilder& builder) {
   builder.EnterLayer("auxiliary");
   const Value pooled = builder.AveragePool("pool", x, {.kernel = 5, .stride = 3, .padded = false});
   const Convolution whole = {.output_channels = 768, .kernel = 5, .padded = false};
-  const Value y = AddBranch("", pooled, {Square(128, 1), whole}, builder);
+  const Value y = AddInceptionBranch("", pooled, {Square(128, 1), whole}, builder);
   const Value logits = builder.Linear("classifier", builder.GlobalAveragePool("global_pool", y), classes);
   return builder.Scale("scale", builder.CrossEntropyLoss("loss", logits));
 }
 
-void AddHead(const Value& x, const std::optional<Value>& auxiliary_loss, int64_t classes, GraphBuilder& builder) {
+void AddInceptionHead(const Value& x, const std::optional<Value>& auxiliary_loss, int64_t classes,
+                      GraphBuilder& builder) {
   builder.EnterLayer("head.pool");
   const Value pooled = builder.GlobalAveragePool("pool", x);
   builder.EnterLayer("head.classifier");
@@ -129,7 +130,7 @@ void AddHead(const Value& x, const std::optional<Value>& auxiliary_loss, int64_t
 
 ZooKeys KeysOf(InceptionConfig& config) {
   ZooKeys keys;
-  AddImageKeys(kSmallestImage, config.batch, keys);
+  AddImageKeys(kSmallestInceptionImage, config.batch, keys);
   keys.AddChoice<bool>("auxiliary", {{"yes", true}, {"no", false}}, config.auxiliary);
   return keys;
 }
@@ -157,7 +158,7 @@ OperatorGraph MakeModel(const std::string& display_name, const InceptionConfig& 
     enter_next();
     x = AddWideMixed(x, builder);
   }
-  AddHead(x, auxiliary_loss, config.batch.classes, builder);
+  AddInceptionHead(x, auxiliary_loss, config.batch.classes, builder);
   return builder.Build();
 }
 

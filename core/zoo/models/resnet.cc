@@ -9,7 +9,7 @@ namespace {
 constexpr int64_t kFirstWidth = 64;
 // How much wider a block's output is than its middle.
 constexpr int64_t kExpansion = 4;
-constexpr int64_t kSmallestImage = 32;
+constexpr int64_t kSmallestResNetImage = 32;
 
 Value AddConvNorm(std::string_view suffix, const Value& x, const Convolution& convolution, GraphBuilder& builder) {
   const Value convolved = builder.Conv2d("conv" + std::string(suffix), x, convolution);
@@ -28,7 +28,7 @@ Value AddBottleneck(const Value& x, int64_t width, int64_t stride, GraphBuilder&
   return builder.Relu("relu3", builder.Add("add", {y, shortcut}));
 }
 
-void AddHead(const ImageBatch& batch, const Value& x, GraphBuilder& builder) {
+void AddResNetHead(const ImageBatch& batch, const Value& x, GraphBuilder& builder) {
   builder.EnterLayer("head.pool");
   const Value features = builder.GlobalAveragePool("pool", x);
   builder.EnterLayer("head.classifier");
@@ -39,7 +39,7 @@ void AddHead(const ImageBatch& batch, const Value& x, GraphBuilder& builder) {
 
 ZooKeys KeysOf(ResNetConfig& config) {
   ZooKeys keys;
-  AddImageKeys(kSmallestImage, config.batch, keys);
+  AddImageKeys(kSmallestResNetImage, config.batch, keys);
   return keys;
 }
 
@@ -59,7 +59,7 @@ std::array<Value, 4> AddResNetFeatures(const ResNetConfig& config, GraphBuilder&
 
 OperatorGraph MakeModel(const std::string& display_name, const ResNetConfig& config) {
   GraphBuilder builder(display_name, config.batch.images, config.batch.bytes_per_element);
-  AddHead(config.batch, AddResNetFeatures(config, builder).back(), builder);
+  AddResNetHead(config.batch, AddResNetFeatures(config, builder).back(), builder);
   return builder.Build();
 }
 

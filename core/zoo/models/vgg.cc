@@ -8,7 +8,7 @@
 namespace planwright {
 namespace {
 
-constexpr int64_t kSmallestImage = 32;
+constexpr int64_t kSmallestVggImage = 32;
 
 struct Block {
   int convolutions = 0;
@@ -25,7 +25,7 @@ Value AddBlock(Value x, const Block& block, GraphBuilder& builder) {
   return builder.MaxPool("pool", x, {.kernel = 2, .stride = 2});
 }
 
-void AddHead(const Value& x, int64_t classes, GraphBuilder& builder) {
+void AddVggHead(const Value& x, int64_t classes, GraphBuilder& builder) {
   constexpr int64_t kPixels = 7;
   constexpr int64_t kWidth = 4'096;
   const Value pooled = builder.AdaptiveAveragePool("pool", x, kPixels);
@@ -41,7 +41,7 @@ void AddHead(const Value& x, int64_t classes, GraphBuilder& builder) {
 
 ZooKeys KeysOf(VggConfig& config) {
   ZooKeys keys;
-  AddImageKeys(kSmallestImage, config.batch, keys);
+  AddImageKeys(kSmallestVggImage, config.batch, keys);
   return keys;
 }
 
@@ -54,7 +54,7 @@ OperatorGraph MakeModel(const std::string& display_name, const VggConfig& config
     x = AddBlock(x, kBlocks[block], builder);
   }
   builder.EnterLayer("head");
-  AddHead(x, config.batch.classes, builder);
+  AddVggHead(x, config.batch.classes, builder);
   return builder.Build();
 }
 

@@ -16,7 +16,7 @@ namespace planwright {
 namespace {
 
 // The largest load over all cuts that obey the memory rule.
-std::optional<Picoseconds> BruteForce(const ChainCase& instance, PipedreamMemory memory) {
+std::optional<Picoseconds> BestByPipedream(const ChainCase& instance, PipedreamMemory memory) {
   const ChainStageCosts costs(instance.chain, instance.devices);
   std::optional<Picoseconds> best;
   for (std::vector<int32_t> starts : AllCuts(costs.num_layers())) {
@@ -46,7 +46,7 @@ TEST(PipedreamPartitionTest, EqualsBruteForce) {
     for (const PipedreamMemory memory : {PipedreamMemory::kByDepth, PipedreamMemory::kAllDevices}) {
       SCOPED_TRACE(seed);
       const auto partition = PipedreamPartition(instance.chain, instance.devices, memory);
-      const std::optional<Picoseconds> expected = BruteForce(instance, memory);
+      const std::optional<Picoseconds> expected = BestByPipedream(instance, memory);
       ASSERT_EQ(partition.has_value(), expected.has_value());
       if (!partition.has_value()) continue;
       ++feasible;
