@@ -32,11 +32,28 @@ if(PLANWRIGHT_FUZZ)
   target_link_options(planwright_flags INTERFACE -fsanitize=fuzzer-no-link)
 endif()
 
+# planwright_unite(target)
+# With PLANWRIGHT_UNITY the sources of a target are compiled in as few batches as hold at most twelve each, all about as
+# large: a batch reads the headers of libraries once. More would take long at the end of a build, and 1.5 GB and more.
+# Names of unnamed namespaces are the target's for that, not the source's.
+function(planwright_unite target)
+  if(NOT PLANWRIGHT_UNITY)
+    return()
+  endif()
+  set(most 12)
+  get_target_property(sources ${target} SOURCES)
+  list(LENGTH sources count)
+  math(EXPR batches "(${count} + ${most} - 1) / ${most}")
+  math(EXPR size "(${count} + ${batches} - 1) / ${batches}")
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${size})
+endfunction()
+
 # planwright_library(NAME name SOURCES ... DEPENDS ...)
 function(planwright_library)
   cmake_parse_arguments(ARG "" "NAME" "SOURCES;DEPENDS" ${ARGN})
   add_library(${ARG_NAME} STATIC ${ARG_SOURCES})
   target_link_libraries(${ARG_NAME} PUBLIC planwright_headers PRIVATE planwright_flags PUBLIC ${ARG_DEPENDS})
+  planwright_unite(${ARG_NAME})
   # For the archive of the whole planner (PlanwrightInstall).
   if(CMAKE_CURRENT_SOURCE_DIR MATCHES "^${PROJECT_SOURCE_DIR}/core(/|$)")
     set_property(GLOBAL APPEND PROPERTY PLANWRIGHT_CORE_LIBRARIES ${ARG_NAME})
@@ -48,6 +65,7 @@ function(planwright_program)
   cmake_parse_arguments(ARG "" "NAME" "SOURCES;DEPENDS" ${ARGN})
   add_executable(${ARG_NAME} ${ARG_SOURCES})
   target_link_libraries(${ARG_NAME} PRIVATE planwright_flags ${ARG_DEPENDS})
+  planwright_unite(${ARG_NAME})
 endfunction()
 
 # planwright_ctest(NAME name LABEL label COMMAND ... [TIMEOUT seconds])

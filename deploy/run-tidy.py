@@ -39,13 +39,22 @@ def flags_of(command):
     return tuple(kept)
 
 
+def compiled_by(file):
+    """The sources that a file of PLANWRIGHT_UNITY includes, or the file itself; not those that are yet to be made."""
+    if file.parent.name != "Unity":
+        return [file]
+    included = re.findall(r'^#include "(.*)"$', file.read_text(), re.MULTILINE)
+    return [source for source in included if os.path.exists(source)]
+
+
 def commands_below(build):
     """The flags of every source of ours, by path."""
     found = {}
     for entry in json.loads((build / "compile_commands.json").read_text()):
-        path = os.path.relpath(entry["file"], ROOT)
-        if path.split("/")[0] in FOLDERS:
-            found.setdefault(path, flags_of(entry["command"]))
+        for source in compiled_by(pathlib.Path(entry["file"])):
+            path = os.path.relpath(source, ROOT)
+            if path.split("/")[0] in FOLDERS:
+                found.setdefault(path, flags_of(entry["command"]))
     return found
 
 

@@ -14,7 +14,7 @@
 namespace planwright::client {
 namespace {
 
-constexpr char kTarget[] = "accelerate";
+constexpr char kAccelerate[] = "accelerate";
 
 // The device of each stage as accelerate names it.
 absl::StatusOr<std::vector<nlohmann::ordered_json>> DevicesOf(const ExportInput& input) {
@@ -23,8 +23,8 @@ absl::StatusOr<std::vector<nlohmann::ordered_json>> DevicesOf(const ExportInput&
   std::optional<std::string> host;
   for (const v1::Stage& stage : input.plan.stages()) {
     if (stage.replicas_size() != 1) {
-      return CannotExpress(kTarget, absl::StrCat("stage ", stage.index(), " has ", stage.replicas_size(),
-                                                 " devices, and every module is on one"));
+      return CannotExpress(kAccelerate, absl::StrCat("stage ", stage.index(), " has ", stage.replicas_size(),
+                                                     " devices, and every module is on one"));
     }
     const std::string& device = stage.replicas(0).device();
     const auto seat = seats.find(device);
@@ -33,7 +33,7 @@ absl::StatusOr<std::vector<nlohmann::ordered_json>> DevicesOf(const ExportInput&
           absl::StrCat("the cluster has no device \"", device, "\"; give the cluster that the plan was made for"));
     }
     if (host.value_or(seat->second.host) != seat->second.host) {
-      return CannotExpress(kTarget, "its devices are on several hosts, and a device_map is for one process");
+      return CannotExpress(kAccelerate, "its devices are on several hosts, and a device_map is for one process");
     }
     host = seat->second.host;
     devices.emplace_back(seat->second.is_cpu ? nlohmann::ordered_json("cpu")
@@ -46,9 +46,9 @@ absl::StatusOr<std::vector<nlohmann::ordered_json>> DevicesOf(const ExportInput&
 
 absl::StatusOr<Exported> ExportAccelerate(const ExportInput& input) {
   if (input.plan.problem().workload() == v1::WORKLOAD_TRAINING) {
-    return CannotExpress(kTarget, "it is for training, and a device_map serves; plan with --workload=inference");
+    return CannotExpress(kAccelerate, "it is for training, and a device_map serves; plan with --workload=inference");
   }
-  const auto stages = LayersOfStages(*input.graph, input.plan, kTarget);
+  const auto stages = LayersOfStages(*input.graph, input.plan, kAccelerate);
   if (!stages.ok()) return stages.status();
   const auto devices = DevicesOf(input);
   if (!devices.ok()) return devices.status();

@@ -17,7 +17,7 @@
 namespace planwright::client {
 namespace {
 
-constexpr char kTarget[] = "megatron";
+constexpr char kMegatron[] = "megatron";
 
 using Arguments = std::vector<std::string>;
 
@@ -57,7 +57,7 @@ absl::Status AddSharding(const JointPipeline& pipeline, Arguments& arguments) {
   Add(arguments, "use-distributed-optimizer");
   if (pipeline.sharding == v1::OPTIMIZER_SHARDING_OPTIMIZER) return absl::OkStatus();
   if (pipeline.num_stages > 1) {
-    return CannotExpress(kTarget,
+    return CannotExpress(kMegatron,
                          "gradients or parameters are sharded, and its FSDP is documented for pipelines of one stage "
                          "alone; plan with --optimizer_sharding=optimizer");
   }
@@ -72,7 +72,7 @@ absl::Status AddSharding(const JointPipeline& pipeline, Arguments& arguments) {
 absl::Status AddRecomputation(const JointPipeline& pipeline, Arguments& arguments) {
   const std::optional<RecomputedLayers> layers = RecomputedLayersOf(pipeline);
   if (!layers.has_value()) {
-    return CannotExpress(kTarget,
+    return CannotExpress(kMegatron,
                          "layers differ in what they compute again, and not as the same number of first layers of "
                          "every stage; plan with --runnable_on=megatron or one --layer_recomputation");
   }
@@ -87,9 +87,9 @@ absl::Status AddRecomputation(const JointPipeline& pipeline, Arguments& argument
 absl::Status CheckSchedule(const v1::JointPlan& joint, const JointPipeline& pipeline) {
   const bool is_interleaved = pipeline.chunks_per_stage > 1;
   const v1::ScheduleKind wanted = is_interleaved ? v1::SCHEDULE_KIND_INTERLEAVED : v1::SCHEDULE_KIND_ONE_F_ONE_B;
-  if (joint.schedule() != wanted) return CannotExpress(kTarget, "its schedule is neither 1F1B nor interleaved");
+  if (joint.schedule() != wanted) return CannotExpress(kMegatron, "its schedule is neither 1F1B nor interleaved");
   if (is_interleaved && (pipeline.num_stages == 1 || pipeline.micro_batches % pipeline.num_stages != 0)) {
-    return CannotExpress(kTarget, "it interleaves only where two or more stages divide the micro-batches");
+    return CannotExpress(kMegatron, "it interleaves only where two or more stages divide the micro-batches");
   }
   return absl::OkStatus();
 }
@@ -154,7 +154,7 @@ Arguments ModelArguments(const v1::Transformer& shape) {
 }  // namespace
 
 absl::StatusOr<Exported> ExportJointMegatron(const ExportInput& input) {
-  const auto pipeline = JointPipelineOf(input, kTarget);
+  const auto pipeline = JointPipelineOf(input, kMegatron);
   if (!pipeline.ok()) return pipeline.status();
   const v1::Transformer& shape = input.graph->transformer();
   if (static_cast<int64_t>(CountLayers(pipeline->runs)) != shape.layers()) {

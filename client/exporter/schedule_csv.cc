@@ -13,7 +13,7 @@
 namespace planwright::client {
 namespace {
 
-constexpr char kTarget[] = "schedule_csv";
+constexpr char kScheduleCsv[] = "schedule_csv";
 constexpr int kMaxMicroBatches = 4096;
 constexpr int64_t kMaxPasses = 1 << 22;
 
@@ -138,25 +138,26 @@ class Slots {
 absl::StatusOr<Shape> ShapeOf(const v1::Plan& plan) {
   const v1::PlanningProblem& problem = plan.problem();
   const bool is_joint = plan.has_joint();
-  if (TakesTurns(plan)) return CannotExpress(kTarget, "replicas take its micro-batches in turn");
+  if (TakesTurns(plan)) return CannotExpress(kScheduleCsv, "replicas take its micro-batches in turn");
   const int64_t micro_batches = is_joint ? plan.joint().micro_batches() : problem.micro_batches();
   if (micro_batches < 1 || micro_batches > kMaxMicroBatches) {
-    return CannotExpress(kTarget, absl::StrCat("its problem must count 1 to ", kMaxMicroBatches,
-                                               " micro-batches; plan with --micro_batches"));
+    return CannotExpress(kScheduleCsv, absl::StrCat("its problem must count 1 to ", kMaxMicroBatches,
+                                                    " micro-batches; plan with --micro_batches"));
   }
   const v1::ScheduleKind kind = is_joint ? plan.joint().schedule() : problem.schedule();
   const bool is_interleaved = is_joint && kind == v1::SCHEDULE_KIND_INTERLEAVED;
   const bool is_zero_bubble = is_joint && kind == v1::SCHEDULE_KIND_ZERO_BUBBLE_H1;
   if (kind != v1::SCHEDULE_KIND_UNSPECIFIED && kind != v1::SCHEDULE_KIND_GPIPE &&
       kind != v1::SCHEDULE_KIND_ONE_F_ONE_B && !is_interleaved && !is_zero_bubble) {
-    return CannotExpress(kTarget, "its schedule is neither GPipe nor 1F1B");
+    return CannotExpress(kScheduleCsv, "its schedule is neither GPipe nor 1F1B");
   }
   const int64_t chunks = is_interleaved ? plan.joint().chunks_per_stage() : 1;
   if (chunks < 1 || (is_interleaved && micro_batches % plan.stages_size() != 0)) {
-    return CannotExpress(kTarget, "its stages do not divide the micro-batches, so that they cannot be interleaved");
+    return CannotExpress(kScheduleCsv,
+                         "its stages do not divide the micro-batches, so that they cannot be interleaved");
   }
   if (chunks * plan.stages_size() > kMaxPasses / micro_batches) {
-    return CannotExpress(kTarget, absl::StrCat("it has more than ", kMaxPasses, " passes"));
+    return CannotExpress(kScheduleCsv, absl::StrCat("it has more than ", kMaxPasses, " passes"));
   }
   return Shape{plan.stages_size(), static_cast<int>(chunks), static_cast<int>(micro_batches),
                kind == v1::SCHEDULE_KIND_GPIPE, is_zero_bubble};
@@ -165,14 +166,15 @@ absl::StatusOr<Shape> ShapeOf(const v1::Plan& plan) {
 }  // namespace
 
 absl::StatusOr<Exported> ExportScheduleCsv(const ExportInput& input) {
-  if (input.plan.problem().workload() == v1::WORKLOAD_INFERENCE) return CannotExpress(kTarget, "it is for inference");
+  if (input.plan.problem().workload() == v1::WORKLOAD_INFERENCE)
+    return CannotExpress(kScheduleCsv, "it is for inference");
   const auto shape = ShapeOf(input.plan);
   if (!shape.ok()) return shape.status();
   std::set<std::string> devices;
   for (const v1::Stage& stage : input.plan.stages()) {
     for (const v1::Replica& replica : stage.replicas()) {
       if (devices.insert(replica.device()).second) continue;
-      return CannotExpress(kTarget, absl::StrCat("device ", replica.device(), " holds several stages"));
+      return CannotExpress(kScheduleCsv, absl::StrCat("device ", replica.device(), " holds several stages"));
     }
   }
   return Exported{Slots(*shape).ToString(),

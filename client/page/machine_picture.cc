@@ -16,11 +16,11 @@ namespace {
 
 constexpr int kMostDevices = 200;
 constexpr std::size_t kMostHosts = 200;
-constexpr std::size_t kMostLines = 400;
-constexpr double kWidth = 1200;
-constexpr double kGap = 34;
+constexpr std::size_t kMostLinks = 400;
+constexpr double kPictureWidth = 1200;
+constexpr double kHostGap = 34;
 constexpr double kPadding = 14;
-constexpr double kTitle = 22;
+constexpr double kHostTitle = 22;
 constexpr double kDeviceHeight = 30;
 constexpr std::size_t kHostsInARow = 4;
 
@@ -85,7 +85,7 @@ class MachineDrawing {
       : plan_(plan), traffic_(traffic), seats_(SeatsOf(cluster)), has_devices_(plan.devices_size() <= kMostDevices) {}
 
   Picture Draw() && {
-    picture_.width = kWidth;
+    picture_.width = kPictureWidth;
     std::vector<Host> hosts = HostsOf(plan_, seats_);
     if (hosts.size() > kMostHosts) {
       const std::size_t all = hosts.size();
@@ -108,23 +108,23 @@ class MachineDrawing {
 
   double HostHeight(const Host& host, std::size_t in_a_row) const {
     const std::size_t rows = has_devices_ ? (host.devices.size() + in_a_row - 1) / in_a_row : 0;
-    return kTitle + static_cast<double>(rows) * (kDeviceHeight + kPadding) + kPadding / 2;
+    return kHostTitle + static_cast<double>(rows) * (kDeviceHeight + kPadding) + kPadding / 2;
   }
 
   void PlaceHosts(const std::vector<Host>& hosts) {
     const std::size_t columns = std::max<std::size_t>(1, std::min(hosts.size(), kHostsInARow));
-    const double width = (kWidth - kGap * static_cast<double>(columns - 1)) / static_cast<double>(columns);
+    const double width = (kPictureWidth - kHostGap * static_cast<double>(columns - 1)) / static_cast<double>(columns);
     double y = 0;
     for (std::size_t first = 0; first < hosts.size(); first += columns) {
       double tallest = 0;
       for (std::size_t i = first; i < std::min(first + columns, hosts.size()); ++i) {
-        const double x = static_cast<double>(i - first) * (width + kGap);
+        const double x = static_cast<double>(i - first) * (width + kHostGap);
         tallest = std::max(tallest, PlaceHost(hosts[i], DevicesInARow(hosts.size()), {.x = x, .y = y, .width = width}));
       }
-      y += tallest + kGap;
+      y += tallest + kHostGap;
     }
     // Lines pass below the last row as well.
-    picture_.height = std::max(y, kTitle);
+    picture_.height = std::max(y, kHostTitle);
   }
 
   // Returns its height.
@@ -159,7 +159,7 @@ class MachineDrawing {
     if (usage.has_memory_limit_bytes()) absl::StrAppend(&memory, " of ", BytesText(usage.memory_limit_bytes()));
     picture_.boxes.push_back(
         {.x = around.x + kPadding + slot * static_cast<double>(number % in_a_row),
-         .y = around.y + kTitle + static_cast<double>(number / in_a_row) * (kDeviceHeight + kPadding),
+         .y = around.y + kHostTitle + static_cast<double>(number / in_a_row) * (kDeviceHeight + kPadding),
          .width = slot - kPadding,
          .height = kDeviceHeight,
          .label = absl::StrCat(name, ": ", StagesText(usage)),
@@ -182,10 +182,10 @@ class MachineDrawing {
     }
     std::vector<std::pair<std::pair<std::size_t, std::size_t>, int64_t>> lines(bytes.begin(), bytes.end());
     std::stable_sort(lines.begin(), lines.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
-    if (lines.size() > kMostLines) {
+    if (lines.size() > kMostLinks) {
       picture_.notes.push_back(
-          absl::StrCat("Only the ", kMostLines, " busiest of ", lines.size(), " pairs are joined."));
-      lines.resize(kMostLines);
+          absl::StrCat("Only the ", kMostLinks, " busiest of ", lines.size(), " pairs are joined."));
+      lines.resize(kMostLinks);
     }
     const double most = lines.empty() ? 1 : std::cbrt(static_cast<double>(lines.front().second));
     for (const auto& [ends, amount] : lines) Join(ends.first, ends.second, amount, most);
@@ -210,7 +210,7 @@ class MachineDrawing {
     line.y1 = is_above ? a.y : a.y + a.height;
     line.y2 = is_below ? b.y : b.y + b.height;
     // Past what stands between two of one row.
-    if (!is_below && !is_above) line.bend = std::min(kGap - 4, 10 + std::abs(line.x2 - line.x1) / 30);
+    if (!is_below && !is_above) line.bend = std::min(kHostGap - 4, 10 + std::abs(line.x2 - line.x1) / 30);
     line.tip = absl::StrCat(a.label, " to ", b.label, "\n", BytesText(bytes), " for each micro-batch");
     picture_.lines.push_back(std::move(line));
   }

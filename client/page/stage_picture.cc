@@ -13,12 +13,12 @@ namespace planwright::client {
 namespace {
 
 constexpr std::size_t kMostBoxes = 200;
-constexpr std::size_t kMostLines = 1000;
+constexpr std::size_t kMostEdges = 1000;
 constexpr int kStagesInARow = 8;
 constexpr int kRowsInAColumn = 14;
-constexpr double kWidth = 1200;
-constexpr double kGap = 28;
-constexpr double kTitle = 24;
+constexpr double kPictureWidth = 1200;
+constexpr double kStageGap = 28;
+constexpr double kStageTitle = 24;
 constexpr double kLayerHeight = 24;
 constexpr double kLayerGap = 10;
 
@@ -54,7 +54,7 @@ class StageDrawing {
       : plan_(plan), traffic_(traffic), has_layers_(traffic.layers.size() + Index(plan.stages_size()) <= kMostBoxes) {}
 
   Picture Draw() && {
-    picture_.width = kWidth;
+    picture_.width = kPictureWidth;
     if (has_layers_) rows_ = RowsOf(traffic_);
     PlaceStages();
     if (has_layers_) PlaceLayers();
@@ -83,7 +83,7 @@ class StageDrawing {
   double ColumnWidth(int first) const {
     int columns = 0;
     for (int stage = first; stage < EndOfRow(first); ++stage) columns += ColumnsOf(stage);
-    return (kWidth - kGap * (EndOfRow(first) - first - 1)) / columns;
+    return (kPictureWidth - kStageGap * (EndOfRow(first) - first - 1)) / columns;
   }
 
   // The height of the tallest stage in that row.
@@ -93,7 +93,7 @@ class StageDrawing {
       const int stage = traffic_.layers[layer].stage;
       if (stage >= first && stage < EndOfRow(first)) rows = std::max(rows, rows_[layer] + 1);
     }
-    return kTitle + std::min(rows, kRowsInAColumn) * (kLayerHeight + kLayerGap) + kLayerGap;
+    return kStageTitle + std::min(rows, kRowsInAColumn) * (kLayerHeight + kLayerGap) + kLayerGap;
   }
 
   void PlaceStages() {
@@ -110,10 +110,10 @@ class StageDrawing {
                                   .tip = StageTip(plan_.stages(stage)),
                                   .colour = stage,
                                   .outline = has_layers_});
-        x += width + kGap;
+        x += width + kStageGap;
       }
       picture_.height = y + RowHeight(first);
-      y = picture_.height + kGap;
+      y = picture_.height + kStageGap;
     }
   }
 
@@ -131,7 +131,7 @@ class StageDrawing {
       const std::string operators = CountedText(static_cast<int64_t>(layer.operators.size()), "operator", "operators");
       picture_.boxes.push_back(
           {.x = stage.x + kLayerGap + rows_[i] / kRowsInAColumn * column + slot * placed[row]++,
-           .y = stage.y + kTitle + rows_[i] % kRowsInAColumn * (kLayerHeight + kLayerGap),
+           .y = stage.y + kStageTitle + rows_[i] % kRowsInAColumn * (kLayerHeight + kLayerGap),
            .width = slot - kLayerGap,
            .height = kLayerHeight,
            .label = layer.name,
@@ -150,10 +150,10 @@ class StageDrawing {
   // The largest ones, where there are too many.
   void Connect(std::vector<Flow> flows) {
     std::stable_sort(flows.begin(), flows.end(), [](const Flow& a, const Flow& b) { return a.bytes > b.bytes; });
-    if (flows.size() > kMostLines) {
+    if (flows.size() > kMostEdges) {
       picture_.notes.push_back(
-          absl::StrCat("Only the ", kMostLines, " largest of ", flows.size(), " flows are drawn."));
-      flows.resize(kMostLines);
+          absl::StrCat("Only the ", kMostEdges, " largest of ", flows.size(), " flows are drawn."));
+      flows.resize(kMostEdges);
     }
     const double most = flows.empty() ? 1 : std::cbrt(static_cast<double>(flows.front().bytes));
     for (const Flow& flow : flows) {

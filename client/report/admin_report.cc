@@ -14,21 +14,11 @@ namespace {
 
 using google::protobuf::util::TimeUtil;
 
-constexpr Table::Align kRight = Table::Align::kRight;
-// What is shown of the names that servers give: they are to be copied.
-constexpr std::size_t kNameLength = 44;
-
 // "0.4 s", "75 s", "12 min".
 std::string AgeText(const google::protobuf::Duration& age) {
   const double seconds = static_cast<double>(TimeUtil::DurationToMilliseconds(age)) / 1000;
   if (seconds < 10) return absl::StrFormat("%.1f s", seconds);
   return seconds < 600 ? absl::StrFormat("%.0f s", seconds) : absl::StrFormat("%.0f min", seconds / 60);
-}
-
-// Returns a time to the second.
-std::string TimeText(google::protobuf::Timestamp time) {
-  time.set_nanos(0);
-  return TimeUtil::ToString(time);
 }
 
 std::string CallStateText(const v1::CallInfo& call) {

@@ -18,8 +18,6 @@
 namespace planwright::client {
 namespace {
 
-constexpr Table::Align kRight = Table::Align::kRight;
-
 std::optional<double> BestObjective(const std::vector<ComparisonRow>& rows) {
   std::optional<double> best;
   for (const ComparisonRow& row : rows) {

@@ -17,7 +17,6 @@
 namespace planwright::client {
 namespace {
 
-constexpr auto kRight = Table::Align::kRight;
 // Shares of a device from which on a plan may not run where drivers take some.
 constexpr double kNearlyFull = 0.97;
 
@@ -39,7 +38,7 @@ std::string PercentText(double share) { return absl::StrFormat("%.1f %%", share 
 // Whether a search made it; else somebody wrote it, and only what it costs is known.
 bool WasSearched(const v1::Plan& plan) { return !plan.provenance().algorithm().empty(); }
 
-std::string Headline(const v1::Plan& plan, const std::string& title) {
+std::string JointHeadline(const v1::Plan& plan, const std::string& title) {
   std::string proof;
   if (plan.provenance().proven_optimal()) {
     proof = ", proven optimal";
@@ -83,7 +82,7 @@ std::string SpeedText(const v1::Plan& plan) {
   return text;
 }
 
-std::string Summary(const v1::Plan& plan) {
+std::string JointSummary(const v1::Plan& plan) {
   const v1::JointPlan& joint = plan.joint();
   const v1::PlanningProblem& problem = plan.problem();
   int64_t in_use = 0;
@@ -122,7 +121,7 @@ std::string Summary(const v1::Plan& plan) {
   return table.ToString();
 }
 
-std::string StagesSection(const v1::Plan& plan) {
+std::string JointStagesSection(const v1::Plan& plan) {
   Table table({{"stage"},
                Table::Cutting("devices"),
                Table::Wrapping("layers", 12),
@@ -207,7 +206,7 @@ std::string EqualStagesSection(const v1::Plan& plan) {
 }
 
 // Equal stages have a table of their own.
-std::string BaselinesSection(const v1::Plan& plan) {
+std::string JointBaselinesSection(const v1::Plan& plan) {
   Table table({{"baseline"}, {"step", kRight}, {""}, Table::Wrapping("")});
   bool has_rows = false;
   for (const v1::Baseline& baseline : plan.baselines()) {
@@ -218,11 +217,6 @@ std::string BaselinesSection(const v1::Plan& plan) {
                   has_step ? MoreText(baseline.objective_ms(), plan.objective_ms()) : "", baseline.reason()});
   }
   return has_rows ? absl::StrCat("\nWhat others would do\n", table.ToString()) : "";
-}
-
-std::string WarningsSection(const v1::Plan& plan) {
-  if (plan.warnings().empty()) return "";
-  return absl::StrCat("\nWarnings\n", ListText({plan.warnings().begin(), plan.warnings().end()}));
 }
 
 }  // namespace
@@ -306,8 +300,9 @@ std::string MoreText(double step_ms, double plan_ms) {
 }
 
 std::string JointPlanReport(const v1::Plan& plan, const std::string& title) {
-  return absl::StrCat(Headline(plan, title), Summary(plan), StagesSection(plan), MemorySection(plan),
-                      WorthSection(plan), EqualStagesSection(plan), BaselinesSection(plan), WarningsSection(plan));
+  return absl::StrCat(JointHeadline(plan, title), JointSummary(plan), JointStagesSection(plan), MemorySection(plan),
+                      WorthSection(plan), EqualStagesSection(plan), JointBaselinesSection(plan),
+                      WarningsText({plan.warnings().begin(), plan.warnings().end()}));
 }
 
 }  // namespace planwright::client

@@ -18,7 +18,6 @@ namespace {
 
 using Resource = v1::SimulationSummary::Resource;
 
-constexpr Table::Align kRight = Table::Align::kRight;
 // The columns of a timeline, where lines are long enough.
 constexpr std::size_t kMostColumns = 96;
 constexpr std::size_t kMaxRows = 32;
@@ -27,7 +26,7 @@ constexpr char kIdle = '.';
 
 std::string Percent(double share) { return absl::StrFormat("%.1f %%", share * 100); }
 
-std::string Headline(const v1::SimulationSummary& summary, const std::string& title) {
+std::string SimulationHeadline(const v1::SimulationSummary& summary, const std::string& title) {
   const std::string line = Printable(absl::StrCat(title, title.empty() ? "" : ": ", "a step of ",
                                                   CountedText(summary.micro_batches(), "micro-batch", "micro-batches"),
                                                   " takes ", DurationText(summary.step_time_ms())));
@@ -155,7 +154,7 @@ double AddedTo(const Resource& resource) {
   return added_ms;
 }
 
-std::vector<const Resource*> DevicesOf(const v1::SimulationSummary& summary) {
+std::vector<const Resource*> DeviceResources(const v1::SimulationSummary& summary) {
   std::vector<const Resource*> devices;
   for (const Resource& resource : summary.resources()) {
     if (resource.kind() == Resource::KIND_DEVICE) devices.push_back(&resource);
@@ -192,7 +191,7 @@ void AddSpent(const std::string& name, const std::vector<double>& spent, Table& 
 // What each device spends the step on: with collectives as tasks.
 std::string TimesSection(const v1::SimulationSummary& summary) {
   if (!AreOnLinks(summary) || summary.step_time_ms() <= 0) return "";
-  const std::vector<const Resource*> devices = DevicesOf(summary);
+  const std::vector<const Resource*> devices = DeviceResources(summary);
   const std::vector<TimeColumn> columns = ColumnsOf(devices);
   std::vector<Table::Column> headings = {Table::Cutting("device")};
   for (const TimeColumn& column : columns) headings.push_back({column.heading, kRight});
@@ -209,7 +208,7 @@ std::string TimesSection(const v1::SimulationSummary& summary) {
   return absl::StrCat("\nShares of the step; added: by contention to exchanges and transfers\n", table.ToString());
 }
 
-std::string DevicesSection(const v1::SimulationSummary& summary) {
+std::string DeviceLoadsSection(const v1::SimulationSummary& summary) {
   Table table({Table::Cutting("device"),
                {"tasks", kRight},
                {"busy ms", kRight},
@@ -252,11 +251,6 @@ std::string LinksSection(const v1::SimulationSummary& summary) {
   return absl::StrCat("\nLinks\n", table.ToString(), rest);
 }
 
-std::string WarningsSection(const v1::SimulationSummary& summary) {
-  if (summary.warnings().empty()) return "";
-  return absl::StrCat("\nWarnings\n", ListText({summary.warnings().begin(), summary.warnings().end()}));
-}
-
 }  // namespace
 
 std::string TimelineText(const Simulation& simulation) {
@@ -289,8 +283,9 @@ std::string SimulationReport(const Simulation& simulation, const std::string& ti
   const v1::SimulationSummary& summary = simulation.summary;
   const std::string timeline =
       simulation.timeline.tasks().empty() ? "" : absl::StrCat("\nTimeline\n", TimelineText(simulation));
-  return absl::StrCat(Headline(summary, title), Overview(summary), timeline, TimesSection(summary),
-                      DevicesSection(summary), LinksSection(summary), WarningsSection(summary));
+  return absl::StrCat(SimulationHeadline(summary, title), Overview(summary), timeline, TimesSection(summary),
+                      DeviceLoadsSection(summary), LinksSection(summary),
+                      WarningsText({summary.warnings().begin(), summary.warnings().end()}));
 }
 
 }  // namespace planwright::client

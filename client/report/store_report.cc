@@ -14,17 +14,7 @@ namespace {
 
 using google::protobuf::util::TimeUtil;
 
-constexpr Table::Align kRight = Table::Align::kRight;
-// What is shown of the names that servers give: they are to be copied.
-constexpr std::size_t kNameLength = 44;
-
-// Returns a time to the second.
-std::string TimeText(google::protobuf::Timestamp time) {
-  time.set_nanos(0);
-  return TimeUtil::ToString(time);
-}
-
-std::string GapText(double gap) { return absl::StrFormat("%.2f %%", 100 * gap); }
+std::string GapPercent(double gap) { return absl::StrFormat("%.2f %%", 100 * gap); }
 
 // The first 12 digits of a digest tell the graphs of one person apart.
 std::string InputText(const std::string& display_name, const std::string& digest) {
@@ -56,6 +46,11 @@ std::string FirstLine(const std::string& text) { return text.substr(0, text.find
 
 }  // namespace
 
+std::string TimeText(google::protobuf::Timestamp time) {
+  time.set_nanos(0);
+  return TimeUtil::ToString(time);
+}
+
 std::string StateText(v1::Operation::State state) { return EnumText(v1::Operation::State_Name(state), "STATE_"); }
 
 std::string PlansReport(const std::vector<v1::PlanSummary>& plans) {
@@ -68,7 +63,7 @@ std::string PlansReport(const std::vector<v1::PlanSummary>& plans) {
                Table::Cutting("cluster")});
   for (const v1::PlanSummary& plan : plans) {
     table.AddRow({plan.name(), TimeText(plan.create_time()), DurationText(plan.objective_ms()),
-                  GapText(plan.relative_gap()), InputText(plan.graph_display_name(), plan.graph_digest()),
+                  GapPercent(plan.relative_gap()), InputText(plan.graph_display_name(), plan.graph_digest()),
                   InputText(plan.cluster_display_name(), plan.cluster_digest())});
   }
   return table.ToString();
@@ -102,7 +97,7 @@ std::string SweepReport(const v1::Operation& operation) {
   for (const v1::SweepResult::Row& row : sweep.rows()) {
     table.AddRow({row.rank() > 0 ? absl::StrCat(row.rank()) : "",
                   row.has_objective_ms() ? DurationText(row.objective_ms()) : "",
-                  row.has_relative_gap() ? GapText(row.relative_gap()) : "", StateText(row.state()),
+                  row.has_relative_gap() ? GapPercent(row.relative_gap()) : "", StateText(row.state()),
                   SettingsText(row.settings()), row.has_error() ? FirstLine(row.error().message()) : row.operation()});
   }
   return absl::StrCat(operation.name(), ": ", StateText(operation.state()), ", ", sweep.ended(), " of ",

@@ -202,4 +202,8 @@ std::string ListText(const std::vector<std::string>& items) {
   return table.ToString();
 }
 
+std::string WarningsText(const std::vector<std::string>& warnings) {
+  return warnings.empty() ? "" : absl::StrCat("\nWarnings\n", ListText(warnings));
+}
+
 }  // namespace planwright::client

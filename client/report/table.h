@@ -75,8 +75,13 @@ class Table {
   std::vector<std::vector<std::string>> rows_;
 };
 
+inline constexpr Table::Align kRight = Table::Align::kRight;
+
 // Every item after a dash, wrapped.
 std::string ListText(const std::vector<std::string>& items);
+
+// A section of them; empty: there are none.
+std::string WarningsText(const std::vector<std::string>& warnings);
 
 }  // namespace planwright::client
 

@@ -20,7 +20,6 @@
 namespace planwright::client {
 namespace {
 
-constexpr Table::Align kRight = Table::Align::kRight;
 // How far lines below a title are indented.
 constexpr std::size_t kIndent = 2;
 constexpr std::size_t kBarWidth = 20;
@@ -339,14 +338,10 @@ std::string ExplanationSection(const v1::Plan& plan) {
   return absl::StrCat("\nWhy not faster\n", table.ToString());
 }
 
-std::string WarningsSection(const v1::Plan& plan) {
-  if (plan.warnings().empty()) return "";
-  return absl::StrCat("\nWarnings\n", ListText({plan.warnings().begin(), plan.warnings().end()}));
-}
-
 std::string PlanBody(const v1::Plan& plan, const CpuNames& cpus) {
   return absl::StrCat(Summary(plan, cpus), StagesSection(plan), DevicesSection(plan), PatternNote(plan),
-                      ContiguityNote(plan), ExplanationSection(plan), BaselinesSection(plan), WarningsSection(plan));
+                      ContiguityNote(plan), ExplanationSection(plan), BaselinesSection(plan),
+                      WarningsText({plan.warnings().begin(), plan.warnings().end()}));
 }
 
 }  // namespace

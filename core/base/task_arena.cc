@@ -3,6 +3,7 @@
 #include <oneapi/tbb/blocked_range.h>
 #include <oneapi/tbb/parallel_for.h>
 #include <oneapi/tbb/partitioner.h>
+#include <oneapi/tbb/task_arena.h>
 #include <oneapi/tbb/task_group.h>
 
 #include <algorithm>
@@ -14,7 +15,15 @@
 
 namespace planwright {
 
-TaskArena::TaskArena(int threads) : threads_(std::max(1, threads)), arena_(threads_) {}
+struct TaskArena::Workers {
+  explicit Workers(int threads) : arena(threads) {}
+
+  oneapi::tbb::task_arena arena;
+};
+
+TaskArena::TaskArena(int threads) : threads_(std::max(1, threads)), workers_(std::make_unique<Workers>(threads_)) {}
+
+TaskArena::~TaskArena() = default;
 
 void TaskArena::ParallelForRanges(std::size_t count, std::size_t grain,
                                   const std::function<void(std::size_t, std::size_t)>& body) {
@@ -37,7 +46,7 @@ void TaskArena::ParallelForRanges(std::size_t count, std::size_t grain,
     body(range.begin(), range.end());
     worker_cpu_ns_.fetch_add((ThreadCpuTime() - start).count(), std::memory_order_relaxed);
   };
-  arena_.execute([&] {
+  workers_->arena.execute([&] {
     oneapi::tbb::task_group_context context(oneapi::tbb::task_group_context::isolated);
     oneapi::tbb::parallel_for(Range(0, count, grain), metered_body, oneapi::tbb::simple_partitioner(), context);
   });

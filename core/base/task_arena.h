@@ -6,13 +6,12 @@
 #ifndef PLANWRIGHT_CORE_BASE_TASK_ARENA_H_
 #define PLANWRIGHT_CORE_BASE_TASK_ARENA_H_
 
-#include <oneapi/tbb/task_arena.h>
-
 #include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 
 namespace planwright {
 
@@ -21,6 +20,7 @@ class TaskArena {
  public:
   // `threads` >= 1. The process must allow that many workers (oneTBB's global_control), else fewer take part.
   explicit TaskArena(int threads);
+  ~TaskArena();
 
   int threads() const { return threads_; }
 
@@ -38,8 +38,11 @@ class TaskArena {
                          const std::function<void(std::size_t, std::size_t)>& body);
 
  private:
+  // oneTBB's, whose headers only the source includes: they are longer than most sources that need an arena.
+  struct Workers;
+
   int threads_;
-  oneapi::tbb::task_arena arena_;
+  std::unique_ptr<Workers> workers_;
   std::atomic<int64_t> worker_cpu_ns_{0};
 };
 

@@ -7,7 +7,7 @@ namespace planwright {
 namespace {
 
 constexpr double kPicosecondsPerMillisecond = 1e9;
-constexpr int64_t kPicosecondsPerSecond = 1'000'000'000'000;
+constexpr int64_t kPicoseconds = 1'000'000'000'000;
 
 // GCC and Clang provide 128-bit integers outside the standard; __extension__ keeps -Wpedantic quiet.
 __extension__ using Wide = unsigned __int128;
@@ -37,7 +37,7 @@ Picoseconds TransferTime(int64_t bytes, double bytes_per_second) { return Transf
 Picoseconds TransferTime(int64_t bytes, int64_t numerator, int64_t denominator, double bytes_per_second) {
   const auto rate =
       static_cast<Wide>(std::llround(std::clamp(bytes_per_second, 1.0, static_cast<double>(kMaxQuantity))));
-  const Wide dividend = static_cast<Wide>(bytes) * static_cast<Wide>(numerator) * kPicosecondsPerSecond;
+  const Wide dividend = static_cast<Wide>(bytes) * static_cast<Wide>(numerator) * kPicoseconds;
   return Picoseconds(CeilQuotient(dividend, rate * static_cast<Wide>(denominator)));
 }
 

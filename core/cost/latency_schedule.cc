@@ -8,7 +8,7 @@ namespace planwright {
 namespace {
 
 // What has one start and one finish: a stage on an accelerator, or one operator on a CPU.
-struct Task {
+struct StageTask {
   Picoseconds duration{0};
   Picoseconds start{0};
   std::size_t waits_for = 0;
@@ -26,7 +26,7 @@ class Scheduler {
     AddPrecedence();
     StartAll();
     LatencySchedule schedule;
-    for (const Task& task : tasks_) schedule.makespan = std::max(schedule.makespan, task.start + task.duration);
+    for (const StageTask& task : tasks_) schedule.makespan = std::max(schedule.makespan, task.start + task.duration);
     for (const Stage& stage : stages_) schedule.starts.push_back(StartOf(stage));
     schedule.peak_cpu_operators = PeakOfCpuOperators();
     return schedule;
@@ -82,10 +82,10 @@ class Scheduler {
       if (tasks_[task].waits_for == 0) ready.push_back(task);
     }
     while (!ready.empty()) {
-      const Task& task = tasks_[ready.back()];
+      const StageTask& task = tasks_[ready.back()];
       ready.pop_back();
       for (const std::size_t successor : task.successors) {
-        Task& next = tasks_[successor];
+        StageTask& next = tasks_[successor];
         next.start = std::max(next.start, task.start + task.duration);
         if (--next.waits_for == 0) ready.push_back(successor);
       }
@@ -120,7 +120,7 @@ class Scheduler {
   const Cluster& cluster_;
   const CostTable& costs_;
   const std::vector<Stage>& stages_;
-  std::vector<Task> tasks_;
+  std::vector<StageTask> tasks_;
   std::size_t first_cpu_task_ = 0;
   // By operator; kNone: the workload drops it.
   std::vector<std::size_t> task_of_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/base/units.h"
 #include "core/cost/chain/periodic_costing.h"
 #include "core/cost/device_load.h"
 #include "core/cost/latency_schedule.h"
@@ -17,8 +18,6 @@
 
 namespace planwright {
 namespace {
-
-constexpr double kPicosecondsPerSecond = 1e12;
 
 std::vector<OperatorId> KeptOperators(const OperatorGraph& graph, const ResolvedProblem& problem,
                                       std::vector<OperatorId> operators) {

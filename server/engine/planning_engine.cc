@@ -107,7 +107,7 @@ absl::StatusOr<Plan> RunSearch(const PlanRequest& request, const ModelLimits& mo
 }
 
 // What a call that only judges may spend.
-SolveLimits LimitsOf(const CallContext& context) {
+SolveLimits LimitsOfCall(const CallContext& context) {
   SolveLimits limits;
   limits.deadline = context.deadline.value_or(limits.deadline);
   limits.stop = context.stop;
@@ -341,7 +341,7 @@ PlanningEngine::PlanningEngine(EngineConfig config, Store* store)
 
 template <typename Request>
 absl::StatusOr<PlanTask> PlanningEngine::ReadAnyTask(const Request& request, const CallContext& context) {
-  return Interruptible(LimitsOf(context), [&]() -> absl::StatusOr<PlanTask> {
+  return Interruptible(LimitsOfCall(context), [&]() -> absl::StatusOr<PlanTask> {
     Violations violations;
     ASSIGN_OR_RETURN(RequestInput input, ReadInput(request, model_limits(), NamesFor(context.tenant), violations));
     ASSIGN_OR_RETURN(PlanTask task, MakeTask(std::make_shared<const OperatorGraph>(std::move(input.graph)),
@@ -368,7 +368,7 @@ absl::StatusOr<PlanTask> PlanningEngine::ReadTask(const v1::StreamPlanRequest& r
 absl::StatusOr<PlanTask> PlanningEngine::ReadTask(const v1::BatchCreatePlansRequest::Entry& entry,
                                                   std::shared_ptr<const OperatorGraph> graph,
                                                   std::shared_ptr<const Cluster> cluster, const CallContext& context) {
-  return Interruptible(LimitsOf(context), [&]() -> absl::StatusOr<PlanTask> {
+  return Interruptible(LimitsOfCall(context), [&]() -> absl::StatusOr<PlanTask> {
     Violations violations;
     if (graph == nullptr || entry.graph_source_case() != v1::BatchCreatePlansRequest::Entry::GRAPH_SOURCE_NOT_SET) {
       ASSIGN_OR_RETURN(OperatorGraph own_graph, ReadGraph(entry, NamesFor(context.tenant), violations));
@@ -444,7 +444,7 @@ absl::StatusOr<std::shared_ptr<const CachedPlan>> PlanningEngine::Verified(const
   const Placement placement = PlacementOf(plan);
   ASSIGN_OR_RETURN(const Verdict verdict,
                    EvaluatePlacement({*task.graph, *task.cluster, task.problem, task.options.options}, model_limits(),
-                                     placement, LimitsOf(context)));
+                                     placement, LimitsOfCall(context)));
   if (!verdict.violations.empty() || !verdict.costed.has_value()) return wrong;
   Violations violations;
   CheckStated(EncodeFor(task, plan), EncodeFor(task, *verdict.costed), task.problem, placement, violations);
@@ -574,13 +574,13 @@ absl::StatusOr<v1::StreamPlanResponse> PlanningEngine::StreamPlan(const v1::Stre
 
 absl::StatusOr<GivenPlan> PlanningEngine::ReadGivenPlan(const v1::EvaluatePlanRequest& request,
                                                         const CallContext& context) {
-  return Interruptible(LimitsOf(context),
+  return Interruptible(LimitsOfCall(context),
                        [&] { return ReadAnyGivenPlan(request, model_limits(), NamesFor(context.tenant)); });
 }
 
 absl::StatusOr<GivenPlan> PlanningEngine::ReadGivenPlan(const v1::SimulatePlanRequest& request,
                                                         const CallContext& context) {
-  return Interruptible(LimitsOf(context),
+  return Interruptible(LimitsOfCall(context),
                        [&] { return ReadAnyGivenPlan(request, model_limits(), NamesFor(context.tenant)); });
 }
 
@@ -596,7 +596,7 @@ absl::StatusOr<v1::EvaluatePlanResponse> PlanningEngine::EvaluatePlan(const v1::
   AnswerEncoder encoder(given.graph, given.cluster);
   RETURN_IF_ERROR(CheckDigests(request.plan(), encoder));
   return Judge(request.plan(), {given.graph, given.cluster, given.problem, SolverOptions{}}, model_limits(),
-               LimitsOf(context), encoder);
+               LimitsOfCall(context), encoder);
 }
 
 absl::StatusOr<SimulationMessages> PlanningEngine::SimulatePlan(const v1::SimulatePlanRequest& request,
@@ -617,7 +617,7 @@ absl::StatusOr<SimulationMessages> PlanningEngine::SimulatePlan(const v1::Simula
   RETURN_IF_ERROR(violations.ToStatus());
   ASSIGN_OR_RETURN(PlanSimulation simulation,
                    SimulatePlacement({graph, cluster, problem, SolverOptions{}}, model_limits(), placement, settings,
-                                     LimitsOf(context)));
+                                     LimitsOfCall(context)));
   const std::optional<std::string> other_rules = OtherRulesWarning(request.plan());
   if (other_rules.has_value()) simulation.warnings.push_back(*other_rules);
   int64_t samples = graph.samples_per_micro_batch;

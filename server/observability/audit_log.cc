@@ -18,9 +18,9 @@ namespace {
 constexpr char kMessage[] = "audit";
 
 // Names come from requests: no line is longer than a few of them.
-constexpr std::size_t kMaxBytes = 300;
+constexpr std::size_t kMaxFieldBytes = 300;
 
-std::string Cut(const std::string& text) { return text.substr(0, kMaxBytes); }
+std::string Cut(const std::string& text) { return text.substr(0, kMaxFieldBytes); }
 
 }  // namespace
 

@@ -37,7 +37,7 @@ bool IsEmpty(const LogField& field) {
   return text != nullptr && text->empty();
 }
 
-nlohmann::ordered_json ToJson(const LogField& field) {
+nlohmann::ordered_json FieldJson(const LogField& field) {
   return std::visit([](const auto& value) { return nlohmann::ordered_json(value); }, field.value);
 }
 
@@ -47,7 +47,7 @@ std::string TextValue(const LogField& field) {
   const bool is_word = text != nullptr && text->find_first_not_of(
                                               "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
                                               "-_.:/[]@+,%") == std::string::npos;
-  return is_word ? *text : Dump(ToJson(field));
+  return is_word ? *text : Dump(FieldJson(field));
 }
 
 }  // namespace
@@ -83,7 +83,7 @@ std::string FormatLogLine(LogFormat format, std::chrono::system_clock::time_poin
     json["severity"] = NameOf(severity);
     json["message"] = message;
     for (const LogField& field : fields) {
-      if (!IsEmpty(field)) json[std::string(field.name)] = ToJson(field);
+      if (!IsEmpty(field)) json[std::string(field.name)] = FieldJson(field);
     }
     return Dump(json) + "\n";
   }

@@ -29,7 +29,7 @@ Json Attribute(const std::string& key, const std::string& value) {
   return {{"key", key}, {"value", {{"stringValue", value}}}};
 }
 
-Json ToJson(const Span& span) {
+Json SpanJson(const Span& span) {
   // SPAN_KIND_SERVER and SPAN_KIND_INTERNAL; STATUS_CODE_ERROR.
   constexpr int kServer = 2;
   constexpr int kInternal = 1;
@@ -86,7 +86,7 @@ std::string RandomHexId(int digits) {
 
 std::string ToOtlpJson(std::span<const Span> spans, const std::string& version) {
   Json list = Json::array();
-  for (const Span& span : spans) list.push_back(ToJson(span));
+  for (const Span& span : spans) list.push_back(SpanJson(span));
   const Json scope = {{"name", "planwrightd"}, {"version", version}};
   const Json resource = {
       {"attributes", Json::array({Attribute("service.name", "planwrightd"), Attribute("service.version", version)})}};

@@ -15,11 +15,11 @@ using prometheus::Registry;
 constexpr char kOther[] = "other";
 constexpr char kUnknown[] = "unknown";
 
-Family<Counter>& MakeCounter(Registry& registry, const char* name, const char* help) {
+Family<Counter>& MakeCounterFamily(Registry& registry, const char* name, const char* help) {
   return prometheus::BuildCounter().Name(name).Help(help).Register(registry);
 }
 
-Family<Gauge>& MakeGauge(Registry& registry, const char* name, const char* help) {
+Family<Gauge>& MakeGaugeFamily(Registry& registry, const char* name, const char* help) {
   return prometheus::BuildGauge().Name(name).Help(help).Register(registry);
 }
 
@@ -49,16 +49,18 @@ std::string TenantLabels::LabelOf(const std::string& tenant) {
 
 TenantMetrics::TenantMetrics(Registry& registry, std::size_t most)
     : labels_(most),
-      calls_(MakeCounter(registry, "planwright_tenant_calls_total", "Calls of a tenant that were answered, by code.")),
-      search_seconds_(MakeCounter(registry, "planwright_tenant_search_seconds_total",
-                                  "Seconds that the searches of a tenant took.")),
-      running_(MakeGauge(registry, "planwright_tenant_running_calls", "Calls of a tenant that are being worked on.")),
-      waiting_(MakeGauge(registry, "planwright_tenant_waiting_calls", "Calls of a tenant that wait.")),
-      stored_items_(MakeGauge(registry, "planwright_tenant_stored_items",
-                              "Plans, graphs and clusters of a tenant in the store.")),
-      stored_bytes_(MakeGauge(registry, "planwright_tenant_stored_bytes", "What they take, compressed.")),
-      pending_operations_(
-          MakeGauge(registry, "planwright_tenant_pending_operations", "Operations of a tenant that have not ended.")) {}
+      calls_(MakeCounterFamily(registry, "planwright_tenant_calls_total",
+                               "Calls of a tenant that were answered, by code.")),
+      search_seconds_(MakeCounterFamily(registry, "planwright_tenant_search_seconds_total",
+                                        "Seconds that the searches of a tenant took.")),
+      running_(
+          MakeGaugeFamily(registry, "planwright_tenant_running_calls", "Calls of a tenant that are being worked on.")),
+      waiting_(MakeGaugeFamily(registry, "planwright_tenant_waiting_calls", "Calls of a tenant that wait.")),
+      stored_items_(MakeGaugeFamily(registry, "planwright_tenant_stored_items",
+                                    "Plans, graphs and clusters of a tenant in the store.")),
+      stored_bytes_(MakeGaugeFamily(registry, "planwright_tenant_stored_bytes", "What they take, compressed.")),
+      pending_operations_(MakeGaugeFamily(registry, "planwright_tenant_pending_operations",
+                                          "Operations of a tenant that have not ended.")) {}
 
 void TenantMetrics::CallHandled(const std::string& tenant, const std::string& code) {
   calls_.Add({{"tenant", labels_.LabelOf(tenant)}, {"grpc_code", code}}).Increment();

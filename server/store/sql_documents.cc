@@ -22,7 +22,7 @@ constexpr int64_t kUseGrain = int64_t{24} * 3600 * 1000;
 constexpr std::string_view kUsage =
     "SELECT COUNT(*), CAST(COALESCE(SUM(stored_bytes), 0) AS BIGINT) FROM documents WHERE tenant = $1 AND kind IN ($2, "
     "$3, $4)";
-constexpr std::string_view kInsert =
+constexpr std::string_view kInsertDocument =
     "INSERT INTO documents (tenant, kind, id, summary, content, stored_bytes, create_time, use_time) VALUES ($1, $2, "
     "$3, "
     "$4, $5, $6, planwright_now(), planwright_now()) ON CONFLICT (tenant, kind, id) DO ";
@@ -36,7 +36,7 @@ constexpr std::string_view kTouch =
     "UPDATE documents SET use_time = planwright_now() WHERE tenant = $1 AND kind = $2 AND id = $3";
 constexpr std::string_view kDelete = "DELETE FROM documents WHERE tenant = $1 AND kind = $2 AND id = $3";
 
-absl::Status NotFound(std::string_view id) {
+absl::Status NothingStored(std::string_view id) {
   return absl::NotFoundError(absl::StrCat("nothing is stored as \"", ToAbsl(id), "\""));
 }
 
@@ -46,7 +46,7 @@ struct Usage {
 };
 
 // Whether what the tenant has is within its quota.
-absl::Status CheckQuota(Connection& connection, std::string_view tenant, const Quota& quota) {
+absl::Status CheckDocumentQuota(Connection& connection, std::string_view tenant, const Quota& quota) {
   ASSIGN_OR_RETURN(const SqlResult result,
                    connection.Execute(kUsage, {Text(tenant), CodeOf(DocumentKind::kPlan), CodeOf(DocumentKind::kGraph),
                                                CodeOf(DocumentKind::kCluster)}));
@@ -84,7 +84,7 @@ DocumentRow RowOf(std::string_view tenant, DocumentKind kind, const Document& do
 absl::StatusOr<PutResult> SqlStore::PutDocument(std::string_view tenant, DocumentKind kind, const Document& document,
                                                 const Quota& quota) {
   const DocumentRow row = RowOf(tenant, kind, document);
-  const std::string insert = absl::StrCat(ToAbsl(kInsert), "NOTHING RETURNING create_time");
+  const std::string insert = absl::StrCat(ToAbsl(kInsertDocument), "NOTHING RETURNING create_time");
   const std::string touch = absl::StrCat(ToAbsl(kTouch), " RETURNING create_time");
   const auto put_once = [&](Connection& connection) -> absl::StatusOr<PutResult> {
     // Documents of a tenant that are put at the same time would not see each other.
@@ -92,7 +92,7 @@ absl::StatusOr<PutResult> SqlStore::PutDocument(std::string_view tenant, Documen
     ASSIGN_OR_RETURN(const SqlResult put, connection.Execute(insert, row.values));
     if (!put.empty()) {
       // What was inserted counts already, and goes again where it does not fit.
-      RETURN_IF_ERROR(CheckQuota(connection, tenant, quota));
+      RETURN_IF_ERROR(CheckDocumentQuota(connection, tenant, quota));
       ASSIGN_OR_RETURN(const StoreTime create_time, put.Number());
       return PutResult{.was_put = true, .create_time = create_time};
     }
@@ -108,7 +108,7 @@ absl::StatusOr<PutResult> SqlStore::PutDocument(std::string_view tenant, Documen
 absl::Status SqlStore::ReplaceDocument(std::string_view tenant, DocumentKind kind, const Document& document) {
   const DocumentRow row = RowOf(tenant, kind, document);
   const auto put = [&](Connection& connection) {
-    return connection.Execute(absl::StrCat(ToAbsl(kInsert), ToAbsl(kOverwrite)), row.values).status();
+    return connection.Execute(absl::StrCat(ToAbsl(kInsertDocument), ToAbsl(kOverwrite)), row.values).status();
   };
   return Add(put, row.packed_bytes);
 }
@@ -118,7 +118,7 @@ absl::StatusOr<Document> SqlStore::FindDocument(std::string_view tenant, Documen
   auto document = Read([&](Connection& connection) -> absl::StatusOr<Document> {
     ASSIGN_OR_RETURN(const SqlResult result,
                      connection.Execute(kSelect, {Text(tenant), CodeOf(kind), Text(id), kUseGrain}));
-    if (result.empty()) return NotFound(id);
+    if (result.empty()) return NothingStored(id);
     return result.Read<Document>(0, [&is_stale](RowReader& row) -> absl::StatusOr<Document> {
       Document found;
       found.id = row.Text();
@@ -165,7 +165,7 @@ absl::StatusOr<std::vector<DocumentSummary>> SqlStore::ListDocuments(std::string
 absl::Status SqlStore::DeleteDocument(std::string_view tenant, DocumentKind kind, std::string_view id) {
   return Free([&](Connection& connection) -> absl::Status {
     ASSIGN_OR_RETURN(const SqlResult result, connection.Execute(kDelete, {Text(tenant), CodeOf(kind), Text(id)}));
-    return result.affected() > 0 ? absl::OkStatus() : NotFound(id);
+    return result.affected() > 0 ? absl::OkStatus() : NothingStored(id);
   });
 }
 

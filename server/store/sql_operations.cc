@@ -27,7 +27,7 @@ constexpr std::string_view kShortColumns =
     "start_time, end_time, fence";
 constexpr std::string_view kOtherColumns = ", request, incumbent, result";
 
-constexpr std::string_view kInsert =
+constexpr std::string_view kInsertOperation =
     "INSERT INTO operations (id, tenant, request_id, parent, position, is_job, state, request, incumbent, progress, "
     "result, summary, attempts, cancel_requested, create_time, start_time, end_time, fence, lease_end) VALUES ($1, $2, "
     "$3, $4, $5, $6, $7, $8, $9, $9, $9, $9, 0, 0, $10, $11, 0, 0, 0) ON CONFLICT DO NOTHING";
@@ -99,7 +99,7 @@ absl::StatusOr<Operation> ReadRow(RowReader& row, Columns columns) {
   return operation;
 }
 
-absl::Status NotFound(std::string_view id) {
+absl::Status NoOperation(std::string_view id) {
   return absl::NotFoundError(absl::StrCat("there is no operation \"", ToAbsl(id), "\""));
 }
 
@@ -113,9 +113,9 @@ absl::StatusOr<bool> Insert(Connection& connection, std::string_view tenant, con
                             StoreTime now) {
   ASSIGN_OR_RETURN(
       const SqlResult result,
-      connection.Execute(kInsert, {Text(operation.id), Text(tenant), Text(request_id), Text(parent), position,
-                                   int64_t{is_job ? 1 : 0}, is_job ? kQueued : kRunning,
-                                   Blob(PackOptional(operation.request)), Blob(""), now, is_job ? 0 : now}));
+      connection.Execute(kInsertOperation, {Text(operation.id), Text(tenant), Text(request_id), Text(parent), position,
+                                            int64_t{is_job ? 1 : 0}, is_job ? kQueued : kRunning,
+                                            Blob(PackOptional(operation.request)), Blob(""), now, is_job ? 0 : now}));
   return result.affected() > 0;
 }
 
@@ -133,7 +133,7 @@ absl::StatusOr<std::vector<Operation>> Select(Connection& connection, Columns co
 absl::StatusOr<Operation> SelectOne(Connection& connection, Columns columns, std::string_view clauses,
                                     std::initializer_list<SqlValue> parameters, std::string_view id) {
   ASSIGN_OR_RETURN(std::vector<Operation> operations, Select(connection, columns, clauses, std::vector(parameters)));
-  if (operations.empty()) return NotFound(id);
+  if (operations.empty()) return NoOperation(id);
   return std::move(operations.front());
 }
 
@@ -147,7 +147,7 @@ struct Pending {
   int64_t bytes = 0;
 };
 
-absl::Status CheckQuota(Connection& connection, std::string_view tenant, const Quota& quota) {
+absl::Status CheckOperationQuota(Connection& connection, std::string_view tenant, const Quota& quota) {
   const std::string pending = absl::StrCat("SELECT CAST(COALESCE(SUM(is_job), 0) AS BIGINT) AS operations, ",
                                            ToAbsl(kPendingBytes), " AS bytes FROM operations WHERE state IN ($1, $2)");
   const auto read = [](RowReader& row) { return Pending{row.Number(), row.Number()}; };
@@ -186,8 +186,8 @@ absl::Status UpdateOwned(Connection& connection, std::string_view assignments, s
 }
 
 // Inserts all of a submission; where there is one of its name, returns the operation of then.
-absl::StatusOr<Operation> InsertAll(Connection& connection, std::string_view tenant, const Submission& submission,
-                                    const Quota& quota) {
+absl::StatusOr<Operation> InsertSubmission(Connection& connection, std::string_view tenant,
+                                           const Submission& submission, const Quota& quota) {
   const NewOperation& whole = submission.operation;
   ASSIGN_OR_RETURN(const StoreTime now, Now(connection));
   ASSIGN_OR_RETURN(const bool is_new, Insert(connection, tenant, whole, submission.request_id, /*parent=*/"",
@@ -201,7 +201,7 @@ absl::StatusOr<Operation> InsertAll(Connection& connection, std::string_view ten
                            /*is_job=*/true, now)
                         .status());
   }
-  RETURN_IF_ERROR(CheckQuota(connection, tenant, quota));
+  RETURN_IF_ERROR(CheckOperationQuota(connection, tenant, quota));
   return SelectOne(connection, Columns::kAll, "id = $1", {Text(whole.id)}, whole.id);
 }
 
@@ -211,7 +211,7 @@ absl::StatusOr<Operation> SqlStore::Submit(std::string_view tenant, const Submis
   const auto insert = [&](Connection& connection) -> absl::StatusOr<Operation> {
     // Submissions at the same time would not see each other's, and some of them count together.
     RETURN_IF_ERROR(database_->LockName(connection, "operations"));
-    return InsertAll(connection, tenant, submission, quota);
+    return InsertSubmission(connection, tenant, submission, quota);
   };
   std::size_t bytes = submission.operation.request.size();
   for (const NewOperation& row : submission.rows) bytes += row.request.size();
@@ -266,7 +266,7 @@ absl::Status SqlStore::RequestCancel(std::string_view tenant, std::string_view i
       ToAbsl(database_->lock_clause()));
   return Free([&](Connection& connection) -> absl::Status {
     ASSIGN_OR_RETURN(const SqlResult found, connection.Execute(lock, {Text(tenant), Text(id)}));
-    if (found.empty()) return NotFound(id);
+    if (found.empty()) return NoOperation(id);
     RETURN_IF_ERROR(connection.Execute(kCancel, {Text(tenant), Text(id), kQueued, kRunning, kCancelled}).status());
     // Empty: there are no rows.
     ASSIGN_OR_RETURN(const std::string parent, found.Read<std::string>(0, [](RowReader& first) {

@@ -282,15 +282,15 @@ absl::StatusOr<int64_t> SqlStore::Sweep(const Retention& retention) {
     std::string_view sql;
     std::vector<SqlValue> parameters;
   };
-  constexpr int64_t kQueued = CodeOf(OperationState::kQueued);
-  constexpr int64_t kRunning = CodeOf(OperationState::kRunning);
+  constexpr int64_t kQueuedCode = CodeOf(OperationState::kQueued);
+  constexpr int64_t kRunningCode = CodeOf(OperationState::kRunning);
   const int64_t most = retention.rows_at_once;
   ASSIGN_OR_RETURN(const RetentionClock clock, LookAtClock(retention));
   const std::vector<Deletion> deletions = {
       {kDeleteUnused, {clock.Cutoff(retention.documents.count()), most}},
       {kDeleteSurplusPlans, {CodeOf(DocumentKind::kPlan), retention.items, retention.bytes, most}},
-      {kDeleteEnded, {kQueued, kRunning, clock.Cutoff(retention.operations.count()), most}},
-      {kDeleteSurplusOperations, {kQueued, kRunning, retention.items, retention.bytes, most}},
+      {kDeleteEnded, {kQueuedCode, kRunningCode, clock.Cutoff(retention.operations.count()), most}},
+      {kDeleteSurplusOperations, {kQueuedCode, kRunningCode, retention.items, retention.bytes, most}},
       {kDeleteOrphans, {most}},
       {kDeleteClaims, {kClaimAge, most, Text(kClockKey)}}};
   ASSIGN_OR_RETURN(int64_t deleted, EvictAnswers(retention.answer_bytes, most));

@@ -24,7 +24,7 @@ struct Stored {
   int64_t documents = 0;
   int64_t bytes = 0;
 };
-struct Pending {
+struct PendingOperations {
   std::string tenant;
   int64_t operations = 0;
 };
@@ -43,10 +43,10 @@ absl::StatusOr<std::map<std::string, TenantUsage>> SqlStore::CountUsage() {
     }));
     for (const Stored& one : stored) usage[one.tenant] = {.documents = one.documents, .bytes = one.bytes};
     ASSIGN_OR_RETURN(const SqlResult operations, connection.Execute(kPending, states));
-    ASSIGN_OR_RETURN(const auto pending, operations.ReadAll<Pending>([](RowReader& row) {
-      return Pending{row.Text(), row.Number()};
+    ASSIGN_OR_RETURN(const auto pending, operations.ReadAll<PendingOperations>([](RowReader& row) {
+      return PendingOperations{row.Text(), row.Number()};
     }));
-    for (const Pending& one : pending) usage[one.tenant].pending_operations = one.operations;
+    for (const PendingOperations& one : pending) usage[one.tenant].pending_operations = one.operations;
     return usage;
   });
 }

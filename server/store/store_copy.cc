@@ -20,7 +20,7 @@ const StoreTable& Clock() {
 }
 constexpr std::string_view kSelectClock = "SELECT key, owner, lease_end FROM claims WHERE key = 'clock'";
 
-absl::Status InsertAll(Connection& to, const StoreTable& table, const SqlResult& rows) {
+absl::Status InsertRows(Connection& to, const StoreTable& table, const SqlResult& rows) {
   std::vector<std::string> places;
   for (std::size_t i = 1; i <= table.columns.size(); ++i) places.push_back(absl::StrCat("$", i));
   const std::string insert = absl::StrCat(
@@ -58,11 +58,11 @@ absl::StatusOr<int64_t> CopyAll(Connection& from, Connection& to, CopyKind kind,
   for (const StoreTable& table : StoreTables()) {
     RETURN_IF_ERROR(VisitRows(from, table, progress, [&](const SqlResult& rows) {
       copied += static_cast<int64_t>(rows.size());
-      return InsertAll(to, table, rows);
+      return InsertRows(to, table, rows);
     }));
   }
   ASSIGN_OR_RETURN(const SqlResult clock, from.Execute(kSelectClock));
-  RETURN_IF_ERROR(InsertAll(to, Clock(), clock));
+  RETURN_IF_ERROR(InsertRows(to, Clock(), clock));
   if (kind == CopyKind::kBackup) return copied;
   RETURN_IF_ERROR(to.Execute("UPDATE operations SET state = $1, fence = fence + 1, lease_end = 0 WHERE state = $2 AND "
                              "is_job = 1",

@@ -22,6 +22,7 @@
 #include "absl/flags/usage.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "core/joint/calibration/accelerators.h"
 #include "core/joint/calibration/efficiency_fit.h"
 #include "core/joint/calibration/fit_errors.h"
 #include "core/joint/calibration/read_runs.h"
@@ -32,7 +33,6 @@ ABSL_FLAG(std::string, runs, "", "measured runs, comma-separated values; none: t
 namespace planwright {
 namespace {
 
-constexpr double kGiB = int64_t{1} << 30;
 constexpr int kFolds = 5;
 constexpr int kRounds = 20;
 

@@ -111,7 +111,7 @@ constexpr char kReaderToken[] = R"json({"name": "look", "role": "reader",
   "sha256": "ba5005a40cf5212e4ac0190104cc127edab013294bb71279a975b27a80982d45"})json";
 
 // A channel of its own, so that every one shakes hands anew.
-struct Caller {
+struct SecureCaller {
   std::string ca = {};
   std::string certificate = {};
   std::string key = {};
@@ -156,7 +156,7 @@ struct Caller {
 };
 
 // One with the certificate NAME.pem.
-Caller CallerWith(const SecretFolder& folder, const std::string& name) {
+SecureCaller CallerWith(const SecretFolder& folder, const std::string& name) {
   return {.ca = folder.Read("ca.pem"), .certificate = folder.Read(name + ".pem"), .key = folder.Read(name + ".key")};
 }
 
@@ -164,10 +164,10 @@ TEST(SecurityTest, TlsServesThoseWhoTrustItsCertificateAndNobodyInTheClear) {
   const SecretFolder folder;
   DaemonProcess daemon(folder.TlsFlags());
   const std::string address = daemon.address();
-  EXPECT_EQ(Caller{.ca = folder.Read("ca.pem")}.Look(address), grpc::StatusCode::OK);
+  EXPECT_EQ(SecureCaller{.ca = folder.Read("ca.pem")}.Look(address), grpc::StatusCode::OK);
   folder.MakeAuthority("other");
-  EXPECT_EQ(Caller{.ca = folder.Read("other.pem")}.Look(address), grpc::StatusCode::UNAVAILABLE);
-  EXPECT_EQ(Caller{}.Look(address), grpc::StatusCode::UNAVAILABLE);
+  EXPECT_EQ(SecureCaller{.ca = folder.Read("other.pem")}.Look(address), grpc::StatusCode::UNAVAILABLE);
+  EXPECT_EQ(SecureCaller{}.Look(address), grpc::StatusCode::UNAVAILABLE);
 }
 
 TEST(SecurityTest, MutualTlsMapsCertificatesToRoles) {
@@ -192,7 +192,7 @@ TEST(SecurityTest, MutualTlsMapsCertificatesToRoles) {
   EXPECT_EQ(caller("dashboard").Plan(address).error_code(), grpc::StatusCode::PERMISSION_DENIED);
   EXPECT_EQ(caller("stranger").Look(address), grpc::StatusCode::UNAUTHENTICATED);
   EXPECT_EQ(caller("forged").Look(address), grpc::StatusCode::UNAVAILABLE);
-  EXPECT_EQ(Caller{.ca = folder.Read("ca.pem")}.Look(address), grpc::StatusCode::UNAVAILABLE);
+  EXPECT_EQ(SecureCaller{.ca = folder.Read("ca.pem")}.Look(address), grpc::StatusCode::UNAVAILABLE);
 }
 
 // What the authority has checked is the alternative name; the common name is anybody's choice.
@@ -273,14 +273,14 @@ TEST(LoggingTest, SignalsChangeHowMuchIsLogged) {
   const std::string address = daemon.address();
   daemon.Signal(SIGUSR1);
   EXPECT_EQ(daemon.WaitForLog("log level").value("level", ""), "debug");
-  Caller().Look(address);
+  SecureCaller().Look(address);
   EXPECT_EQ(daemon.WaitForLog("rpc started").value("method", ""), "GetServerInfo");
   for (const char* level : {"info", "warning"}) {
     daemon.Signal(SIGUSR2);
     EXPECT_EQ(daemon.WaitForLog("log level").value("level", ""), level);
   }
   EXPECT_FALSE(daemon.WaitForLog("rpc").empty());
-  Caller().Look(address);
+  SecureCaller().Look(address);
   daemon.Signal(SIGTERM);
   EXPECT_EQ(daemon.WaitForExit(), 0);
   EXPECT_TRUE(daemon.WaitForLog("rpc").empty());
@@ -291,11 +291,11 @@ TEST(SecurityTest, TokensSayWhoCallsAndNoLogSaysTokens) {
   folder.Write("auth.json", AuthConfig(std::string(kPlannerToken) + "," + kReaderToken));
   DaemonProcess daemon({"--auth_config=" + folder.File("auth.json")});
   const std::string address = daemon.address();
-  EXPECT_EQ(Caller{}.Look(address), grpc::StatusCode::UNAUTHENTICATED);
-  EXPECT_EQ(Caller{.token = "guessed-token"}.Look(address), grpc::StatusCode::UNAUTHENTICATED);
-  EXPECT_EQ(Caller{.token = "planner-token"}.Plan(address).error_code(), grpc::StatusCode::OK);
-  EXPECT_EQ(Caller{.token = "reader-token"}.Look(address), grpc::StatusCode::OK);
-  const grpc::Status refused = Caller{.token = "reader-token"}.Plan(address);
+  EXPECT_EQ(SecureCaller{}.Look(address), grpc::StatusCode::UNAUTHENTICATED);
+  EXPECT_EQ(SecureCaller{.token = "guessed-token"}.Look(address), grpc::StatusCode::UNAUTHENTICATED);
+  EXPECT_EQ(SecureCaller{.token = "planner-token"}.Plan(address).error_code(), grpc::StatusCode::OK);
+  EXPECT_EQ(SecureCaller{.token = "reader-token"}.Look(address), grpc::StatusCode::OK);
+  const grpc::Status refused = SecureCaller{.token = "reader-token"}.Plan(address);
   EXPECT_EQ(refused.error_code(), grpc::StatusCode::PERMISSION_DENIED);
   EXPECT_THAT(refused.error_message(), HasSubstr("planner"));
   daemon.Signal(SIGTERM);
@@ -310,7 +310,7 @@ TEST(SecurityTest, AReloadTakesNewCertificatesAndTokensAndKeepsTheOldOnesWhenThe
   flags.push_back("--auth_config=" + folder.File("auth.json"));
   DaemonProcess daemon(flags);
   const std::string address = daemon.address();
-  const Caller old{.ca = folder.Read("ca.pem"), .token = "reader-token"};
+  const SecureCaller old{.ca = folder.Read("ca.pem"), .token = "reader-token"};
   EXPECT_EQ(old.Look(address), grpc::StatusCode::OK);
 
   folder.Write("server.pem", "-----BEGIN CERTIFICATE-----\nnonsense\n");
@@ -328,10 +328,10 @@ TEST(SecurityTest, AReloadTakesNewCertificatesAndTokensAndKeepsTheOldOnesWhenThe
   folder.Write("auth.json", AuthConfig(kPlannerToken));
   daemon.Signal(SIGHUP);
   EXPECT_FALSE(daemon.WaitForLog("reloaded").empty());
-  const Caller renewed{.ca = folder.Read("newca.pem"), .token = "planner-token"};
+  const SecureCaller renewed{.ca = folder.Read("newca.pem"), .token = "planner-token"};
   EXPECT_EQ(renewed.Look(address), grpc::StatusCode::OK);
   EXPECT_EQ(old.Look(address), grpc::StatusCode::UNAVAILABLE);
-  const Caller revoked{.ca = folder.Read("newca.pem"), .token = "reader-token"};
+  const SecureCaller revoked{.ca = folder.Read("newca.pem"), .token = "reader-token"};
   EXPECT_EQ(revoked.Look(address), grpc::StatusCode::UNAUTHENTICATED);
 }
 
@@ -339,7 +339,7 @@ TEST(SecurityTest, AReloadTakesNewCertificatesAndTokensAndKeepsTheOldOnesWhenThe
 TEST(SecurityTest, AConnectionOutlivesTheCertificateThatItBeganWith) {
   const SecretFolder folder;
   DaemonProcess daemon(folder.TlsFlags());
-  const Caller caller{.ca = folder.Read("ca.pem")};
+  const SecureCaller caller{.ca = folder.Read("ca.pem")};
   const auto stub = caller.Connect(daemon.address());
   for (int i = 0; i < 20; ++i) {
     if (i % 5 == 2) {
@@ -359,7 +359,7 @@ TEST(SecurityTest, ServesWithoutALossWhileCertificatesAreRotated) {
   DaemonProcess daemon(folder.TlsFlags());
   const std::string address = daemon.address();
   // Every call is on a connection of its own, and shakes hands with whatever certificate there is.
-  const Caller caller{.ca = folder.Read("ca.pem")};
+  const SecureCaller caller{.ca = folder.Read("ca.pem")};
   std::atomic<int> sent{0};
   std::atomic<int> answered{0};
   {
@@ -419,7 +419,7 @@ TEST(SecurityTest, OtherMachinesAreServedOverTlsOnly) {
 
 TEST(AccessLogTest, NamesTheCallItsTraceItsTenantAndHowItWasAnswered) {
   DaemonProcess daemon;
-  const auto stub = Caller().Connect(daemon.address());
+  const auto stub = SecureCaller().Connect(daemon.address());
   v1::CreatePlanRequest request;
   request.set_graph_reference("zoo:bert-base");
   request.set_cluster_reference("zoo:pcie:2");
@@ -497,7 +497,7 @@ TEST(SecurityTest, ATraceThatCannotBeSentBackDoesNoHarm) {
   const std::string later = "cc-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01-";
   EXPECT_TRUE(AskWithTrace(address, later + "more"));
   for (const char byte : {'\x80', '\x01', '\x7f', '\n', '\0'}) AskWithTrace(address, later + byte);
-  EXPECT_TRUE(Caller{.token = "planner-token"}.Plan(address).ok());
+  EXPECT_TRUE(SecureCaller{.token = "planner-token"}.Plan(address).ok());
 }
 
 TEST(TenantTest, ATenantThatSendsTooOftenIsToldWhenToComeBack) {
@@ -506,7 +506,7 @@ TEST(TenantTest, ATenantThatSendsTooOftenIsToldWhenToComeBack) {
                                 "], \"tenants\": [{\"name\": \"team-a\", \"requests_per_second\": 0.001}]}");
   DaemonProcess daemon({"--auth_config=" + folder.File("auth.json")});
   const std::string address = daemon.address();
-  const Caller caller{.token = "planner-token"};
+  const SecureCaller caller{.token = "planner-token"};
   EXPECT_TRUE(caller.Plan(address).ok());
   // What is cached costs nothing.
   EXPECT_TRUE(caller.Plan(address).ok());

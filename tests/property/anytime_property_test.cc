@@ -15,7 +15,7 @@
 namespace planwright {
 namespace {
 
-constexpr uint64_t kInstances = 2000;
+constexpr uint64_t kStoppedInstances = 2000;
 
 // How a plan or an error must relate to the optimum of the instance, whatever stopped the search.
 void ExpectTruthful(const absl::StatusOr<Plan>& plan, const std::optional<Picoseconds>& optimum) {
@@ -38,7 +38,7 @@ void ExpectTruthful(const absl::StatusOr<Plan>& plan, const std::optional<Picose
 // Plans every instance after restrict(random, options, limits) and returns how many plans were made for `reason`.
 int CountStopped(StopReason reason, const std::function<void(RandomStream&, SolverOptions&, SolveLimits&)>& restrict) {
   int stopped = 0;
-  ForEachInstance(kInstances, kBruteForceOperators, [&](const Instance& instance, uint64_t seed) {
+  ForEachInstance(kStoppedInstances, kBruteForceOperators, [&](const Instance& instance, uint64_t seed) {
     RandomStream random(seed, 3);
     SolverOptions options;
     SolveLimits limits;
@@ -91,7 +91,7 @@ TEST(AnytimePropertyTest, StopRequest) {
 
 TEST(AnytimePropertyTest, RequestedGapIsReachedWhereThePlanSaysSo) {
   int reached = 0;
-  ForEachInstance(kInstances, kBruteForceOperators, [&](const Instance& instance, uint64_t seed) {
+  ForEachInstance(kStoppedInstances, kBruteForceOperators, [&](const Instance& instance, uint64_t seed) {
     SolverOptions options;
     options.relative_gap = RandomStream(seed, 4).Unit() / 2;
     const absl::StatusOr<Plan> plan = MakePlanOf(instance, options);

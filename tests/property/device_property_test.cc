@@ -16,8 +16,8 @@
 namespace planwright {
 namespace {
 
-constexpr uint64_t kInstances = 500;
-constexpr int kOperators = 6;
+constexpr uint64_t kDeviceInstances = 500;
+constexpr int kDeviceOperators = 6;
 
 // A set of devices and the best that any plan on no others can do.
 struct DeviceSet {
@@ -78,7 +78,7 @@ void ExpectBest(const Instance& instance, const std::optional<Picoseconds>& opti
 }
 
 TEST(DevicePropertyTest, PlansOnASelectionAreTheBestOnIt) {
-  ForEachInstance(kInstances, kOperators, [](const Instance& instance, uint64_t) {
+  ForEachInstance(kDeviceInstances, kDeviceOperators, [](const Instance& instance, uint64_t) {
     for (const DeviceSet& set : AllSets(instance)) {
       Instance selected = instance;
       selected.problem.devices_to_use.devices = set.devices;
@@ -88,7 +88,7 @@ TEST(DevicePropertyTest, PlansOnASelectionAreTheBestOnIt) {
 }
 
 TEST(DevicePropertyTest, MaxDevicesAreTheBestSoMany) {
-  ForEachInstance(kInstances, kOperators, [](const Instance& instance, uint64_t) {
+  ForEachInstance(kDeviceInstances, kDeviceOperators, [](const Instance& instance, uint64_t) {
     const std::vector<DeviceSet> sets = AllSets(instance);
     for (std::size_t most = 1; most <= instance.cluster.devices.size(); ++most) {
       Instance limited = instance;
@@ -105,7 +105,7 @@ int64_t CountOf(const DeviceSet& set, bool counts_accelerators) {
 TEST(DevicePropertyTest, MinDevicesAreTheFewestThatMeetTheTarget) {
   int met = 0;
   int missed = 0;
-  ForEachInstance(kInstances, kOperators, [&](const Instance& instance, uint64_t) {
+  ForEachInstance(kDeviceInstances, kDeviceOperators, [&](const Instance& instance, uint64_t) {
     const std::vector<DeviceSet> sets = AllSets(instance);
     const bool counts_accelerators = sets.back().accelerators > 0;
     std::set<Picoseconds> targets;
@@ -167,7 +167,7 @@ Instance OnHosts(Instance instance) {
 // The devices that were taken need not be the best ones, but what is proven must hold for all others.
 TEST(DevicePropertyTest, ProofsOnAHierarchyHoldForEveryChoiceOfDevices) {
   int proven = 0;
-  ForEachInstance(kInstances / 4, kOperators, [&](const Instance& random, uint64_t) {
+  ForEachInstance(kDeviceInstances / 4, kDeviceOperators, [&](const Instance& random, uint64_t) {
     const Instance instance = OnHosts(random);
     // By number of devices, the best time that is known.
     std::vector<Picoseconds> best(7, Picoseconds::max());
@@ -213,7 +213,7 @@ TEST(DevicePropertyTest, MinDevicesAgreesWithMaxDevicesInOtherModes) {
   SolverOptions options;
   options.work_limit = 2000;
   int asked = 0;
-  ForEachInstance(kInstances / 5, kOperators, [&](const Instance& random, uint64_t seed) {
+  ForEachInstance(kDeviceInstances / 5, kDeviceOperators, [&](const Instance& random, uint64_t seed) {
     Instance instance = in_mode(random, seed % 3);
     std::erase_if(instance.cluster.devices,
                   [&](const Device& device) { return instance.cluster.class_of(device).kind == DeviceKind::kCpu; });

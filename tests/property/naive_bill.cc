@@ -51,7 +51,7 @@ Picoseconds Combine(const Sums& sums, Overlap overlap) {
 
 int64_t CeilOf(int64_t number, int64_t parts) { return (number + parts - 1) / parts; }
 
-Picoseconds Share(Picoseconds time, std::size_t parts) {
+Picoseconds ShareOf(Picoseconds time, std::size_t parts) {
   return Picoseconds(CeilOf(time.count(), static_cast<int64_t>(parts)));
 }
 
@@ -77,7 +77,7 @@ class BillMaker {
       }
     }
     NaiveBill bill;
-    for (const auto& [ends, load] : raw_links_) bill.links[ends] = Share(load.first, load.second);
+    for (const auto& [ends, load] : raw_links_) bill.links[ends] = ShareOf(load.first, load.second);
     bill.loads.resize(model_.num_devices());
     if (problem_.micro_batches.has_value() && !payers_.empty()) {
       FillStep(bill);
@@ -185,9 +185,9 @@ class BillMaker {
           uses = micro_batches;
         }
       }
-      for (std::size_t a = 0; a < sent.size(); ++a) Send(from.work[a], pass, Share(sent[a], to.replicas()));
+      for (std::size_t a = 0; a < sent.size(); ++a) Send(from.work[a], pass, ShareOf(sent[a], to.replicas()));
       for (std::size_t b = 0; b < received.size(); ++b) {
-        Receive(to.work[b], pass, Share(received[b], from.replicas()));
+        Receive(to.work[b], pass, ShareOf(received[b], from.replicas()));
       }
     }
   }
@@ -214,8 +214,8 @@ class BillMaker {
       return problem_.overlap == Overlap::kSerial ? load + reduction : std::max(load, reduction);
     };
     const bool is_per_round = problem_.allreduce.charge == AllReduce::Charge::kPerRound;
-    return {Share(undivided.first, replicas), is_per_round ? Share(combine(undivided.second, allreduce), replicas)
-                                                           : combine(Share(undivided.second, replicas), allreduce)};
+    return {ShareOf(undivided.first, replicas), is_per_round ? ShareOf(combine(undivided.second, allreduce), replicas)
+                                                             : combine(ShareOf(undivided.second, replicas), allreduce)};
   }
 
   void FillLimitOfMany(NaiveBill& bill) const {
@@ -255,14 +255,14 @@ class BillMaker {
       greatest_allreduce = std::max(greatest_allreduce, allreduce);
       for (std::size_t i = 0; i < payer.replicas(); ++i) {
         const Phases load = PhasesOf(payer.work[i]);
-        step.first = std::max(step.first, Share(turns * groups * load.first, payer.replicas()));
-        step.second = std::max(step.second, Share(turns * groups * load.second, payer.replicas()));
+        step.first = std::max(step.first, ShareOf(turns * groups * load.first, payer.replicas()));
+        step.second = std::max(step.second, ShareOf(turns * groups * load.second, payer.replicas()));
         const Picoseconds busy = MicroBatchesOfReplica(payer) * load.total() + allreduce;
-        bill.loads[payer.devices[i]] = Share(busy, static_cast<std::size_t>(AllMicroBatches()));
+        bill.loads[payer.devices[i]] = ShareOf(busy, static_cast<std::size_t>(AllMicroBatches()));
       }
     }
     bill.step_time = step.total() + greatest_allreduce;
-    bill.objective = Share(bill.step_time, static_cast<std::size_t>(AllMicroBatches()));
+    bill.objective = ShareOf(bill.step_time, static_cast<std::size_t>(AllMicroBatches()));
   }
 
   // Micro-batches on their way to or from a stage while others are worked on: its transfers with the stages before it,

@@ -14,8 +14,8 @@
 namespace planwright {
 namespace {
 
-constexpr uint64_t kInstances = 500;
-constexpr int kOperators = 8;
+constexpr uint64_t kNetInstances = 500;
+constexpr int kNetOperators = 8;
 constexpr int64_t kMoves = 60'000;
 
 SolverOptions Moves(int64_t moves) {
@@ -33,10 +33,10 @@ TEST(NonContiguousPropertyTest, FindsTheOptimumOfSmallInstances) {
   int feasible = 0;
   int optimal = 0;
   int proven = 0;
-  for (uint64_t seed = 0; seed < kInstances && !HasFailure(); ++seed) {
-    const Instance instance = MakeModeInstance(InstanceMode::kNonContiguous, seed, kOperators);
+  for (uint64_t seed = 0; seed < kNetInstances && !HasFailure(); ++seed) {
+    const Instance instance = MakeModeInstance(InstanceMode::kNonContiguous, seed, kNetOperators);
     SCOPED_TRACE(::testing::Message() << "seed " << seed << "\n" << Describe(instance));
-    const std::optional<Picoseconds> optimum = OptimumOf(InstanceMode::kNonContiguous, seed, kOperators);
+    const std::optional<Picoseconds> optimum = OptimumOf(InstanceMode::kNonContiguous, seed, kNetOperators);
     const absl::StatusOr<Plan> plan = MakePlanOf(instance, Moves(kMoves));
     if (!optimum.has_value()) {
       EXPECT_FALSE(plan.ok());

@@ -334,7 +334,7 @@ std::vector<FolderRule> ClientRules() {
   };
 }
 
-std::string_view FolderOf(std::string_view entry) {
+std::string_view WithoutSlash(std::string_view entry) {
   return entry.ends_with('/') ? entry.substr(0, entry.size() - 1) : entry;
 }
 
@@ -353,7 +353,7 @@ const std::vector<FolderRule>& FolderRules() {
 
 bool Covers(std::string_view entry, std::string_view folder) {
   if (!entry.ends_with('/')) return entry == folder;
-  return FolderOf(entry) == folder || folder.starts_with(entry);
+  return WithoutSlash(entry) == folder || folder.starts_with(entry);
 }
 
 std::vector<std::string> UpwardRules(const std::vector<FolderRule>& rules) {

@@ -51,7 +51,7 @@ std::vector<std::string> WarningsOf(const Checked& checked) {
   return warnings;
 }
 
-std::string TextOf(const Checked& checked) {
+std::string CheckedText(const Checked& checked) {
   const webhook::Answer& final = checked.validated.answer;
   if (!final.allowed)
     return absl::StrCat(Wrapped(checked.title + ": denied", 0), "\n  ", Wrapped(final.message, 2), "\n");
@@ -219,7 +219,7 @@ class CheckCommand final : public Command {
     webhook::Json json = webhook::Json::array();
     ExitCode code = ExitCode::kOk;
     for (const Checked& checked : all) {
-      text += TextOf(checked);
+      text += CheckedText(checked);
       json.push_back(JsonOf(checked));
       for (const std::string& warning : WarningsOf(checked)) PrintNote("warning: ", warning, environment.err);
       if (code != ExitCode::kInfeasible && CodeOf(checked) != ExitCode::kOk) code = CodeOf(checked);

@@ -17,7 +17,7 @@ bool HasEnded(v1::Operation::State state) {
   return state != v1::Operation::STATE_QUEUED && state != v1::Operation::STATE_RUNNING;
 }
 
-std::string TextOf(const v1::Operation& operation, const OutputFlags& output) {
+std::string OperationText(const v1::Operation& operation, const OutputFlags& output) {
   if (output.is_json()) return JsonText(operation);
   if (operation.has_sweep()) return SweepReport(operation);
   if (operation.has_plan()) return PlanReport(operation.plan(), operation.name());
@@ -66,7 +66,7 @@ absl::StatusOr<v1::Operation> WaitForEnd(StoreClient& store, const std::string& 
 absl::StatusOr<ExitCode> WriteResult(const v1::Operation& operation, const OutputFlags& output,
                                      Environment& environment) {
   if (operation.has_error() && !output.is_json()) return StatusOf(operation.error());
-  const absl::Status written = output.Write(TextOf(operation, output), environment);
+  const absl::Status written = output.Write(OperationText(operation, output), environment);
   if (!written.ok()) return written;
   return ExitCodeOf(operation);
 }

@@ -75,12 +75,6 @@ const Trainer* FindTrainer(std::string_view name) {
   return found == Trainers().end() ? nullptr : &*found;
 }
 
-absl::Status Contradiction(std::string_view target, std::string_view flag, std::string_view why) {
-  return UsageError(absl::StrCat("--runnable_on=", std::string(target), " and ", std::string(flag),
-                                 " contradict: ", std::string(why)),
-                    "Leave one of them out.");
-}
-
 template <typename Values, typename Value>
 bool Holds(const Values& values, const Value& value) {
   return std::find(values.begin(), values.end(), value) != values.end();
@@ -267,6 +261,12 @@ class RunnableSearch {
 };
 
 }  // namespace
+
+absl::Status Contradiction(std::string_view target, std::string_view flag, std::string_view why) {
+  return UsageError(absl::StrCat("--runnable_on=", std::string(target), " and ", std::string(flag),
+                                 " contradict: ", std::string(why)),
+                    "Leave one of them out.");
+}
 
 absl::Status CheckJointTarget(std::string_view target, const v1::PlanningProblem& problem) {
   const v1::JointSearch& joint = problem.joint();

@@ -24,6 +24,9 @@ struct JointSearchCalls {
   std::function<absl::Status(const v1::Plan&)> express;
 };
 
+// INVALID_ARGUMENT: --runnable_on=TARGET and another flag contradict, with the reason.
+absl::Status Contradiction(std::string_view target, std::string_view flag, std::string_view why);
+
 // INVALID_ARGUMENT: `target` is none that trains jointly planned models, or the request asks for what it does not have.
 absl::Status CheckJointTarget(std::string_view target, const v1::PlanningProblem& problem);
 

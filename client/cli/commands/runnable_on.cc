@@ -14,12 +14,6 @@
 namespace planwright::client {
 namespace {
 
-absl::Status Contradiction(std::string_view target, std::string_view flag, std::string_view why) {
-  return UsageError(absl::StrCat("--runnable_on=", std::string(target), " and ", std::string(flag),
-                                 " contradict: ", std::string(why)),
-                    "Leave one of them out.");
-}
-
 absl::StatusOr<const ExportTarget*> FindTarget(std::string_view name) {
   const ExportTarget* target = FindExportTarget(name);
   if (target != nullptr && target->runs_pipelines) return target;

@@ -28,7 +28,7 @@ namespace {
 
 using google::protobuf::util::TimeUtil;
 
-constexpr std::chrono::seconds kPatience{10};
+constexpr std::chrono::seconds kTopPatience{10};
 constexpr std::chrono::seconds kMetricsPatience{3};
 constexpr std::chrono::milliseconds kShortestInterval{100};
 constexpr int kMostCalls = 1000;
@@ -95,7 +95,7 @@ class TopCommand final : public Command {
   }
 
   absl::StatusOr<ServerLoad> Look(AdminClient& admin, const Environment& environment) const {
-    const CallOptions options = {.deadline = CallOptions::Clock::now() + kPatience, .stop = environment.interrupt};
+    const CallOptions options = {.deadline = CallOptions::Clock::now() + kTopPatience, .stop = environment.interrupt};
     auto calls = Calls(admin, options);
     if (!calls.ok()) return calls.status();
     auto tenants = admin.ListTenants({}, options);

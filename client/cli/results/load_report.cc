@@ -15,7 +15,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr Table::Align kRight = Table::Align::kRight;
 constexpr double kMillisecondsPerSecond = 1000;
 
 // The busiest first, then by name.

@@ -16,7 +16,7 @@ std::chrono::milliseconds ToChrono(const google::protobuf::Duration& duration) {
          std::chrono::milliseconds(std::max(duration.nanos(), 0) / 1'000'000);
 }
 
-void Set(std::chrono::milliseconds time, google::protobuf::Duration& duration) {
+void SetDuration(std::chrono::milliseconds time, google::protobuf::Duration& duration) {
   duration.set_seconds(time.count() / 1000);
   duration.set_nanos(static_cast<int32_t>(time.count() % 1000) * 1'000'000);
 }
@@ -28,7 +28,7 @@ CallOptions::Clock::time_point SettleTimeLimit(v1::CreatePlanRequest& request, s
   google::protobuf::Duration& limit = *request.mutable_options()->mutable_time_limit();
   if (!was_stated) limit.set_seconds(kDefaultTimeLimitSeconds);
   const std::chrono::milliseconds stated = ToChrono(limit);
-  if (was_stated && 20 * spent > stated) Set(stated - std::min(spent, stated / 2), limit);
+  if (was_stated && 20 * spent > stated) SetDuration(stated - std::min(spent, stated / 2), limit);
   return DeadlineFor(ToChrono(limit));
 }
 

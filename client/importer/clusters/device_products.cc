@@ -110,10 +110,6 @@ std::optional<QueriedGpu> ReadQueryLine(std::string_view line) {
   return QueriedGpu{std::string(line.substr(0, comma)), mib << 20};
 }
 
-absl::Status Refused(std::string_view source, std::string_view reason) {
-  return absl::InvalidArgumentError(absl::StrCat(std::string(source), ": ", std::string(reason)));
-}
-
 // The product of a query, the same on every line. The first line names the columns.
 absl::StatusOr<QueriedGpu> ReadQuery(std::string_view text) {
   constexpr char kSource[] = "--gpu_query";
@@ -134,6 +130,10 @@ absl::StatusOr<QueriedGpu> ReadQuery(std::string_view text) {
 }
 
 }  // namespace
+
+absl::Status Refused(std::string_view source, std::string_view reason) {
+  return absl::InvalidArgumentError(absl::StrCat(std::string(source), ": ", std::string(reason)));
+}
 
 std::optional<std::string> ClassOfProduct(std::string_view product) {
   const std::string name = Normalised(product);

@@ -18,6 +18,9 @@ namespace planwright::client {
 // no known one. Letters count in either case, blanks and hyphens are the same.
 std::optional<std::string> ClassOfProduct(std::string_view product);
 
+// INVALID_ARGUMENT, the reason behind the source.
+absl::Status Refused(std::string_view source, std::string_view reason);
+
 struct DeviceType {
   v1::DeviceClass device_class;
   // What one pair reaches in one direction over NVLink and its switch; 0: it has none.

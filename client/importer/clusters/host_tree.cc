@@ -14,9 +14,6 @@
 namespace planwright::client {
 namespace {
 
-constexpr std::size_t kMaxDevices = 16'384;
-constexpr double kInsideLatencyMs = 0.005;
-constexpr double kBetweenLatencyMs = 0.010;
 // `between` as a level of its own.
 constexpr char kBetween[] = "between";
 

@@ -15,12 +15,13 @@
 #include "client/importer/clusters/pci_tree.h"
 #include "client/importer/clusters/xml_text.h"
 #include "client/importer/clusters/yaml/cluster_yaml_fields.h"
+#include "client/importer/reading/cells.h"
 #include "client/library/error_details.h"
 
 namespace planwright::client {
 namespace {
 
-constexpr std::size_t kMaxGpus = 1024;
+constexpr std::size_t kMaxHwlocGpus = 1024;
 constexpr std::size_t kMaxDistances = 4096;
 // A bit of `kind`: the values are bandwidths.
 constexpr int kBandwidthKind = 8;
@@ -35,16 +36,8 @@ struct Way {
   int device = -1;
 };
 
-std::optional<double> NumberOf(std::string_view text) {
-  double number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  const bool is_number =
-      error == std::errc() && end == text.data() + text.size() && std::isfinite(number) && number >= 0;
-  return is_number ? std::optional(number) : std::nullopt;
-}
-
 // The words of all <tag> elements, which have ten each.
-std::vector<std::string> WordsOf(const pugi::xml_node& parent, const char* tag) {
+std::vector<std::string> WordsOfElements(const pugi::xml_node& parent, const char* tag) {
   std::vector<std::string> words;
   for (const pugi::xml_node& node : parent.children(tag)) {
     std::string_view text = node.text().get();
@@ -65,9 +58,9 @@ bool IsAcceleratorName(std::string_view name) {
   return std::any_of(kNames.begin(), kNames.end(), [&](std::string_view each) { return name.starts_with(each); });
 }
 
-class TopologyReader {
+class HwlocReader {
  public:
-  explicit TopologyReader(ViolationList& violations) : violations_(violations) {}
+  explicit HwlocReader(ViolationList& violations) : violations_(violations) {}
 
   void Read(const pugi::xml_node& topology) {
     for (const pugi::xml_node& object : topology.children("object")) ReadObject(object, {}, 0);
@@ -76,8 +69,8 @@ class TopologyReader {
     for (std::size_t i = 0; i < candidates_.size(); ++i) {
       if (is_accelerator_[i]) devices_.push_back(std::move(candidates_[i]));
     }
-    if (devices_.size() > kMaxGpus)
-      violations_.Add("topology", absl::StrCat("has more than ", kMaxGpus, " accelerators"));
+    if (devices_.size() > kMaxHwlocGpus)
+      violations_.Add("topology", absl::StrCat("has more than ", kMaxHwlocGpus, " accelerators"));
   }
 
   const std::vector<PciDevice>& devices() const { return devices_; }
@@ -136,8 +129,8 @@ class TopologyReader {
     std::from_chars(kind_text.data(), kind_text.data() + kind_text.size(), kind);
     if (name != "NVLinkBandwidth" && name != "XGMIBandwidth") return;
     if ((kind & kBandwidthKind) == 0) return;
-    const std::vector<std::string> indexes = WordsOf(distances, "indexes");
-    const std::vector<std::string> values = WordsOf(distances, "u64values");
+    const std::vector<std::string> indexes = WordsOfElements(distances, "indexes");
+    const std::vector<std::string> values = WordsOfElements(distances, "u64values");
     const std::string path = absl::StrCat("distances2hetero ", std::string(name));
     if (indexes.size() > kMaxDistances || values.size() != indexes.size() * indexes.size()) {
       return violations_.Add(path, absl::StrCat("must have a value for each pair, has ", values.size(), " of ",
@@ -189,7 +182,7 @@ absl::StatusOr<ImportedCluster> ReadHwlocXml(std::string_view text, std::string_
   const absl::Status parsed = ParseXml(text, source, document);
   if (!parsed.ok()) return parsed;
   ViolationList violations;
-  TopologyReader reader(violations);
+  HwlocReader reader(violations);
   const pugi::xml_node topology = document.child("topology");
   if (!topology) violations.Add("", "must hold an element <topology>");
   reader.Read(topology);

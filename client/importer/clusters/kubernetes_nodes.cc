@@ -21,7 +21,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr int64_t kMaxGpus = 1024;
+constexpr int64_t kMaxGpusOfNode = 1024;
 constexpr int64_t kMaxMemoryMib = int64_t{1} << 30;
 constexpr std::array<const char*, 2> kResources = {"nvidia.com/gpu", "amd.com/gpu"};
 constexpr char kProduct[] = "nvidia.com/gpu.product";
@@ -157,10 +157,10 @@ class NodeReader {
       for (const char* resource : kResources) {
         const auto text = TextAt(ObjectAt(*status, list), resource);
         if (!text.has_value()) continue;
-        const auto count = CountIn(text, kMaxGpus);
+        const auto count = CountIn(text, kMaxGpusOfNode);
         if (count.has_value()) return count;
         violations_.Add(absl::StrCat(path, ".status.", list, "[\"", resource, "\"]"),
-                        absl::StrCat("must be a whole number up to ", kMaxGpus, ", is ", Shown(*text)));
+                        absl::StrCat("must be a whole number up to ", kMaxGpusOfNode, ", is ", Shown(*text)));
         return std::nullopt;
       }
     }

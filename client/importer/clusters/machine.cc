@@ -8,15 +8,6 @@
 namespace planwright::client {
 namespace {
 
-constexpr std::size_t kMaxDevices = 16'384;
-// Latencies as in docs/cluster-yaml.md.
-constexpr double kInsideLatencyMs = 0.005;
-constexpr double kBetweenLatencyMs = 0.010;
-
-absl::Status Refused(std::string_view source, std::string_view reason) {
-  return absl::InvalidArgumentError(absl::StrCat(std::string(source), ": ", std::string(reason)));
-}
-
 // Returns the smaller bandwidth of the two directions.
 double PairBandwidth(const Machine& machine, std::size_t a, std::size_t b) {
   return std::min(machine.bandwidth[a * machine.devices + b], machine.bandwidth[b * machine.devices + a]);

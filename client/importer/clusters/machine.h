@@ -22,6 +22,11 @@ struct ImportedCluster {
 
 // What a matrix of the contract holds.
 inline constexpr std::size_t kMaxMatrixDevices = 2048;
+// Devices of a cluster, at most.
+inline constexpr std::size_t kMaxDevices = 16'384;
+// Latencies as in docs/cluster-yaml.md.
+inline constexpr double kInsideLatencyMs = 0.005;
+inline constexpr double kBetweenLatencyMs = 0.010;
 
 struct Machine {
   std::size_t devices = 0;

@@ -1,8 +1,6 @@
 #include "client/importer/clusters/nccl_tests.h"
 
 #include <algorithm>
-#include <charconv>
-#include <cmath>
 #include <optional>
 #include <string>
 #include <utility>
@@ -11,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "client/importer/clusters/host_tree.h"
+#include "client/importer/reading/cells.h"
 #include "client/importer/reading/native.h"
 
 namespace planwright::client {
@@ -25,14 +24,6 @@ std::vector<std::string_view> WordsOf(std::string_view line) {
     words.push_back(line.substr(0, line.find_first_of(" \t\r")));
     line.remove_prefix(words.back().size());
   }
-}
-
-std::optional<double> NumberOf(std::string_view text) {
-  double number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  const bool is_number =
-      error == std::errc() && end == text.data() + text.size() && std::isfinite(number) && number >= 0;
-  return is_number ? std::optional(number) : std::nullopt;
 }
 
 class OutputReader {

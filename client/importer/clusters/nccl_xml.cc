@@ -19,7 +19,7 @@
 namespace planwright::client {
 namespace {
 
-constexpr std::size_t kMaxGpus = 1024;
+constexpr std::size_t kMaxNcclGpus = 1024;
 
 struct LaneSpeed {
   std::string_view name;
@@ -63,8 +63,8 @@ class SystemReader {
     }
     const bool has_gpus = !gpus_.empty();
     devices_ = has_gpus ? std::move(gpus_) : std::move(displays_);
-    if (devices_.size() > kMaxGpus)
-      violations_.Add("system", absl::StrCat("has more than ", kMaxGpus, " accelerators"));
+    if (devices_.size() > kMaxNcclGpus)
+      violations_.Add("system", absl::StrCat("has more than ", kMaxNcclGpus, " accelerators"));
   }
 
   const std::vector<PciDevice>& devices() const { return devices_; }

@@ -21,7 +21,7 @@ namespace {
 
 // Between two CPUs of a machine, as NCCL counts on those of Intel.
 constexpr double kBetweenCpus = 10e9;
-constexpr std::size_t kMaxGpus = 1024;
+constexpr std::size_t kMaxMatrixGpus = 1024;
 
 // Returns the text without the sequences that colour terminals.
 std::string WithoutColours(std::string_view text) {
@@ -36,7 +36,7 @@ std::string WithoutColours(std::string_view text) {
   return plain;
 }
 
-std::vector<std::string_view> WordsOf(std::string_view line) {
+std::vector<std::string_view> CellsOfRow(std::string_view line) {
   constexpr std::string_view kBlanks = " \t\r";
   std::vector<std::string_view> words;
   while (true) {
@@ -59,9 +59,9 @@ std::optional<std::size_t> GpuOf(std::string_view word) {
   return error == std::errc() && end == word.data() + word.size() ? std::optional(number) : std::nullopt;
 }
 
-class TopologyReader {
+class MatrixReader {
  public:
-  TopologyReader(const ClusterOptions& options, DeviceType type, ViolationList& violations)
+  MatrixReader(const ClusterOptions& options, DeviceType type, ViolationList& violations)
       : options_(options), violations_(violations) {
     machine_.type = std::move(type);
   }
@@ -71,7 +71,7 @@ class TopologyReader {
       ++line_;
       const std::string_view line = text.substr(0, text.find('\n'));
       text.remove_prefix(std::min(text.size(), line.size() + 1));
-      const std::vector<std::string_view> words = WordsOf(line);
+      const std::vector<std::string_view> words = CellsOfRow(line);
       if (words.empty()) continue;
       if (machine_.devices == 0) {
         ReadHeadings(words);
@@ -100,7 +100,7 @@ class TopologyReader {
   void ReadHeadings(const std::vector<std::string_view>& words) {
     std::size_t count = 0;
     while (count < words.size() && GpuOf(words[count]) == count) ++count;
-    if (count > kMaxGpus) return Report(absl::StrCat("must have at most ", kMaxGpus, " GPUs, has ", count));
+    if (count > kMaxMatrixGpus) return Report(absl::StrCat("must have at most ", kMaxMatrixGpus, " GPUs, has ", count));
     machine_.devices = count;
     machine_.bandwidth.assign(count * count, 0);
   }
@@ -163,7 +163,7 @@ absl::StatusOr<ImportedCluster> ReadNvidiaTopology(std::string_view text, std::s
   auto type = SettleDeviceType(options, "", source);
   if (!type.ok()) return type.status();
   ViolationList violations;
-  TopologyReader reader(options, *std::move(type), violations);
+  MatrixReader reader(options, *std::move(type), violations);
   const Machine machine = reader.Read(WithoutColours(text));
   if (!violations.empty()) return violations.ToStatus(source);
   auto cluster = ClusterOfMachines(machine, options, source);

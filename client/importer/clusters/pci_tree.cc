@@ -10,7 +10,7 @@
 namespace planwright::client {
 namespace {
 
-constexpr double kBetweenCpus = 10e9;
+constexpr double kNcclBetweenCpus = 10e9;
 
 class PairTimes {
  public:
@@ -63,8 +63,8 @@ class PairTimes {
   double BetweenCpus(const PciDevice& a, const PciDevice& b) {
     if (const auto given = Given("SYS")) return *given;
     const double slowest = SlowestHop(a, b);
-    const double bandwidth = slowest > 0 ? std::min(slowest, kBetweenCpus) : kBetweenCpus;
-    assumed_.insert(absl::StrFormat("SYS = %.4g GB/s", kBetweenCpus / 1e9));
+    const double bandwidth = slowest > 0 ? std::min(slowest, kNcclBetweenCpus) : kNcclBetweenCpus;
+    assumed_.insert(absl::StrFormat("SYS = %.4g GB/s", kNcclBetweenCpus / 1e9));
     return bandwidth;
   }
 

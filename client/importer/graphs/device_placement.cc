@@ -13,6 +13,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "client/importer/graphs/number_limits.h"
 #include "client/importer/reading/json_fields.h"
 #include "client/library/error_details.h"
 
@@ -21,15 +22,12 @@ namespace {
 
 using nlohmann::json;
 
-constexpr int64_t kAnyInteger = std::numeric_limits<int64_t>::max();
 // The reference takes costs of one source that differ by less for equal.
 constexpr double kSameCostMs = 1e-6;
-// Beyond this a double no longer fits an int64 of bytes that may be added up.
-constexpr double kMaxBytes = 4611686018427387904.0;  // 2^62
 // No link between an accelerator and its host moves a terabyte per second.
 constexpr double kIncredibleBytesPerSecond = 1e12;
 
-struct Edge {
+struct ReadEdge {
   std::size_t consumer = 0;
   double cost_ms = 0;
   int64_t size_bytes = 0;
@@ -179,10 +177,10 @@ class GraphReader {
 
   void AddTensors() {
     for (std::size_t producer = 0; producer < edges_of_.size(); ++producer) {
-      const std::vector<Edge>& edges = edges_of_[producer];
+      const std::vector<ReadEdge>& edges = edges_of_[producer];
       if (edges.empty()) continue;
       const auto [least, most] = std::minmax_element(
-          edges.begin(), edges.end(), [](const Edge& a, const Edge& b) { return a.cost_ms < b.cost_ms; });
+          edges.begin(), edges.end(), [](const ReadEdge& a, const ReadEdge& b) { return a.cost_ms < b.cost_ms; });
       if (most->cost_ms - least->cost_ms <= kSameCostMs) {
         AddSharedTensor(producer, edges, most->cost_ms);
       } else {
@@ -206,19 +204,19 @@ class GraphReader {
   }
 
   // One value that every consumer reads. Parallel edges are one.
-  void AddSharedTensor(std::size_t producer, const std::vector<Edge>& edges, double cost_ms) {
+  void AddSharedTensor(std::size_t producer, const std::vector<ReadEdge>& edges, double cost_ms) {
     v1::Tensor& tensor = AddTensor(producer, cost_ms);
     std::unordered_set<std::size_t> consumers;
-    for (const Edge& edge : edges) {
+    for (const ReadEdge& edge : edges) {
       if (consumers.insert(edge.consumer).second) tensor.add_consumers(NameOf(edge.consumer));
       tensor.set_size_bytes(std::max(tensor.size_bytes(), edge.size_bytes));
     }
   }
 
   // A value of its own for every edge. Parallel edges of one cost are one.
-  void AddTensorPerEdge(std::size_t producer, const std::vector<Edge>& edges) {
+  void AddTensorPerEdge(std::size_t producer, const std::vector<ReadEdge>& edges) {
     std::map<std::pair<std::size_t, double>, v1::Tensor*> tensors;
-    for (const Edge& edge : edges) {
+    for (const ReadEdge& edge : edges) {
       v1::Tensor*& tensor = tensors[{edge.consumer, edge.cost_ms}];
       if (tensor == nullptr) {
         tensor = &AddTensor(producer, edge.cost_ms);
@@ -234,7 +232,7 @@ class GraphReader {
   // Position of each id in the list of nodes.
   std::unordered_map<int64_t, std::size_t> index_of_;
   // By position of the source.
-  std::vector<std::vector<Edge>> edges_of_;
+  std::vector<std::vector<ReadEdge>> edges_of_;
   std::vector<double> bytes_per_second_;
 };
 

@@ -16,7 +16,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr int64_t kMost = int64_t{1} << 32;
+constexpr int64_t kMostOfField = int64_t{1} << 32;
 
 // How a family of models names what the zoo needs. nullptr: it has no such field.
 struct Family {
@@ -121,7 +121,7 @@ class ConfigReader {
     if (field == nullptr) return;
     used_.insert(field);
     if (!optional) fields_.Require(field);
-    const auto value = fields_.Integer(field, 1, kMost);
+    const auto value = fields_.Integer(field, 1, kMostOfField);
     if (value.has_value()) keys_.push_back(absl::StrCat(key, "=", *value));
   }
 
@@ -150,9 +150,9 @@ class ConfigReader {
   // The zoo's heads share the hidden width.
   void CheckHeadWidth(const Family& family) {
     used_.insert("head_dim");
-    const auto width = fields_.Integer("head_dim", 1, kMost);
-    const auto hidden = fields_.Integer(family.hidden, 1, kMost);
-    const auto heads = fields_.Integer(family.heads, 1, kMost);
+    const auto width = fields_.Integer("head_dim", 1, kMostOfField);
+    const auto hidden = fields_.Integer(family.hidden, 1, kMostOfField);
+    const auto heads = fields_.Integer(family.heads, 1, kMostOfField);
     if (!width.has_value() || !hidden.has_value() || !heads.has_value() || *width * *heads == *hidden) return;
     fields_.Report("head_dim", absl::StrCat("must be hidden_size / num_attention_heads, is ", *width, " of ", *heads,
                                             " heads and ", *hidden, ": the zoo cannot express heads of another width"));

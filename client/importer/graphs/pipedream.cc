@@ -1,7 +1,6 @@
 #include "client/importer/graphs/pipedream.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <cstdint>
 #include <map>
@@ -12,14 +11,13 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "client/importer/graphs/class_times.h"
+#include "client/importer/graphs/number_limits.h"
+#include "client/importer/reading/cells.h"
 #include "client/importer/reading/native.h"
 #include "client/library/error_details.h"
 
 namespace planwright::client {
 namespace {
-
-constexpr double kMaxBytes = 4611686018427387904.0;  // 2^62
-constexpr std::size_t kMaxShownLength = 40;
 
 constexpr std::string_view kSeparator = " -- ";
 constexpr std::string_view kForward = "forward_compute_time";
@@ -39,7 +37,7 @@ struct Node {
   std::size_t line = 0;
 };
 
-struct Edge {
+struct NamedEdge {
   std::string_view from;
   std::string_view to;
   std::size_t line = 0;
@@ -60,11 +58,6 @@ std::string_view TakeBefore(std::string_view separator, std::string_view& text) 
   return part;
 }
 
-std::string Quoted(std::string_view text) {
-  const bool is_long = text.size() > kMaxShownLength;
-  return absl::StrCat("\"", std::string(text.substr(0, kMaxShownLength)), is_long ? "...\"" : "\"");
-}
-
 bool IsNodeName(std::string_view text) {
   constexpr std::string_view kPrefix = "node";
   return text.starts_with(kPrefix) && text.size() > kPrefix.size() &&
@@ -72,13 +65,6 @@ bool IsNodeName(std::string_view text) {
 }
 
 // Finite and >= 0.
-std::optional<double> NumberOf(std::string_view text) {
-  double number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  const bool is_whole = error == std::errc() && end == text.data() + text.size();
-  return is_whole && std::isfinite(number) && number >= 0 ? std::optional(number) : std::nullopt;
-}
-
 // A number, or the sum of "[1; 2; 3]".
 std::optional<double> SizeOf(std::string_view text) {
   if (!text.starts_with('[') || !text.ends_with(']')) return NumberOf(text);
@@ -108,12 +94,12 @@ class ProfileReader {
       const std::string_view line = Stripped(TakeBefore("\n", text));
       if (!line.empty()) ReadLine(line);
     }
-    for (const Edge& edge : edges_) CheckEdge(edge);
+    for (const NamedEdge& edge : edges_) CheckEdge(edge);
     if (nodes_.empty() && violations_.empty()) violations_.Add("", "has no node");
   }
 
   const std::vector<Node>& nodes() const { return nodes_; }
-  const std::vector<Edge>& edges() const { return edges_; }
+  const std::vector<NamedEdge>& edges() const { return edges_; }
 
  private:
   void Report(std::string rule) { violations_.Add(absl::StrCat("line ", line_), std::move(rule)); }
@@ -175,7 +161,7 @@ class ProfileReader {
     return number == std::floor(number) && number <= kMostStages;
   }
 
-  void CheckEdge(const Edge& edge) {
+  void CheckEdge(const NamedEdge& edge) {
     line_ = edge.line;
     for (const std::string_view end : {edge.from, edge.to}) {
       if (!index_of_.contains(end)) Report(absl::StrCat("there is no node ", Quoted(end)));
@@ -186,7 +172,7 @@ class ProfileReader {
   ViolationList& violations_;
   std::size_t line_ = 0;
   std::vector<Node> nodes_;
-  std::vector<Edge> edges_;
+  std::vector<NamedEdge> edges_;
   std::unordered_map<std::string_view, std::size_t> index_of_;
 };
 
@@ -211,11 +197,11 @@ void AddOperators(const std::vector<Node>& nodes, double ms_per_unit, v1::Graph&
 }
 
 // One tensor for each node with edges, whose consumers keep it for their backward pass. Parallel edges are one.
-void AddTensors(const std::vector<Node>& nodes, const std::vector<Edge>& edges, v1::Graph& graph) {
+void AddTensors(const std::vector<Node>& nodes, const std::vector<NamedEdge>& edges, v1::Graph& graph) {
   std::unordered_map<std::string_view, int> position;
   for (std::size_t i = 0; i < nodes.size(); ++i) position.emplace(nodes[i].name, static_cast<int>(i));
   std::map<int, std::set<int>> consumers;
-  for (const Edge& edge : edges) consumers[position.at(edge.from)].insert(position.at(edge.to));
+  for (const NamedEdge& edge : edges) consumers[position.at(edge.from)].insert(position.at(edge.to));
   for (const auto& [producer, readers] : consumers) {
     const Node& node = nodes[static_cast<std::size_t>(producer)];
     const int64_t bytes = std::llround(node.activation_bytes);

@@ -14,6 +14,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "client/importer/graphs/class_times.h"
+#include "client/importer/graphs/number_limits.h"
 #include "client/importer/reading/json_fields.h"
 #include "client/library/error_details.h"
 
@@ -22,8 +23,6 @@ namespace {
 
 using nlohmann::json;
 
-constexpr int64_t kAnyInteger = std::numeric_limits<int64_t>::max();
-constexpr double kMaxBytes = 4611686018427387904.0;  // 2^62
 constexpr double kMsPerSecond = 1e3;
 constexpr char kVanilla[] = "vanilla";
 constexpr char kRecomputed[] = "activation recomp";

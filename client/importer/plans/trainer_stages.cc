@@ -11,13 +11,13 @@
 #include "absl/status/status.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "client/importer/reading/cells.h"
 
 namespace planwright::client {
 namespace {
 
 constexpr std::size_t kMaxStages = 10'000;
 constexpr std::size_t kMaxLayers = 100'000;
-constexpr std::size_t kMaxShownLength = 40;
 constexpr std::string_view kLayout = "pipeline-model-parallel-layout";
 constexpr std::string_view kRanks = "pipeline-model-parallel-size";
 constexpr std::string_view kLayers = "num-layers";
@@ -29,11 +29,6 @@ constexpr std::string_view kFirst = "decoder-first-pipeline-num-layers";
 constexpr std::string_view kLast = "decoder-last-pipeline-num-layers";
 
 absl::Status Wrong(std::string_view reason) { return absl::InvalidArgumentError(std::string(reason)); }
-
-std::string Quoted(std::string_view text) {
-  const bool is_long = text.size() > kMaxShownLength;
-  return absl::StrCat("\"", std::string(text.substr(0, kMaxShownLength)), is_long ? "...\"" : "\"");
-}
 
 // A whole number at the beginning of `text`, which is cut off.
 std::optional<std::size_t> TakeCount(std::string_view& text) {

@@ -12,8 +12,6 @@
 namespace planwright::client {
 namespace {
 
-constexpr std::size_t kMaxShownLength = 40;
-
 std::string_view Stripped(std::string_view text) {
   constexpr std::string_view kBlanks = " \t\r";
   const std::size_t begin = text.find_first_not_of(kBlanks);

@@ -2,6 +2,7 @@
 #ifndef PLANWRIGHT_CLIENT_IMPORTER_READING_CELLS_H_
 #define PLANWRIGHT_CLIENT_IMPORTER_READING_CELLS_H_
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -18,6 +19,9 @@ std::optional<std::vector<std::string>> CellsOf(std::string_view line);
 
 // Finite and >= 0.
 std::optional<double> NumberOf(std::string_view text);
+
+// What a message shows of a text of somebody else's.
+inline constexpr std::size_t kMaxShownLength = 40;
 
 // A cell as a message shows it: in quotes, cut where it is long.
 std::string Quoted(std::string_view text);

@@ -5,13 +5,12 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "client/importer/reading/cells.h"
 
 namespace planwright::client {
 namespace {
 
 using nlohmann::json;
-
-constexpr std::size_t kMaxShownLength = 40;
 
 std::string MustBe(std::string_view rule, const json& found) {
   return absl::StrCat("must be ", std::string(rule), ", is ", Shown(found));

@@ -17,7 +17,6 @@
 namespace planwright::client {
 namespace {
 
-constexpr Table::Align kRight = Table::Align::kRight;
 constexpr std::size_t kMaxTypes = 12;
 constexpr std::size_t kMaxClasses = 8;
 

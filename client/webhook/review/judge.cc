@@ -20,7 +20,6 @@ namespace planwright::webhook {
 namespace {
 
 constexpr char kPlansPrefix[] = "plans/";
-constexpr char kQueueLabel[] = "kueue.x-k8s.io/queue-name";
 
 bool HasJudgedController(const Json& object) {
   const Json* owners = Find(object, {"metadata", "ownerReferences"});

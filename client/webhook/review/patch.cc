@@ -16,7 +16,6 @@ namespace {
 
 // Linux takes strings of up to 128 KiB into an environment.
 constexpr std::size_t kMaxVariableBytes = std::size_t{64} << 10;
-constexpr char kQueueLabel[] = "kueue.x-k8s.io/queue-name";
 constexpr std::string_view kTopologyPrefix = "kueue.x-k8s.io/podset-";
 constexpr char kExclusiveTopology[] = "alpha.jobset.sigs.k8s.io/exclusive-topology";
 constexpr char kSliceTopology[] = "kueue.x-k8s.io/podset-slice-required-topology";

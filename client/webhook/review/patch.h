@@ -15,6 +15,8 @@
 
 namespace planwright::webhook {
 
+// Where Kueue lets the job wait.
+inline constexpr char kQueueLabel[] = "kueue.x-k8s.io/queue-name";
 inline constexpr char kPlanAnnotation[] = "planwright.dev/plan";
 inline constexpr char kDevicesUsedAnnotation[] = "planwright.dev/devices-used";
 inline constexpr char kPredictedAnnotation[] = "planwright.dev/predicted-ms";

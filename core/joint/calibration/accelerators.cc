@@ -10,7 +10,6 @@
 namespace planwright {
 namespace {
 
-constexpr double kGiB = int64_t{1} << 30;
 constexpr double kGiga = 1e9;
 constexpr double kTera = 1e12;
 constexpr double kBytesPerSecondOfGigabit = 12.0 / 100 * kGiga;

@@ -14,6 +14,8 @@
 
 namespace planwright {
 
+inline constexpr double kGiB = int64_t{1} << 30;
+
 struct Accelerator {
   // As records write it, such as "a100-80".
   std::string_view name;

@@ -23,7 +23,6 @@ namespace {
 
 constexpr int64_t kMostDevices = 1'000'000;
 constexpr int64_t kMostTokens = int64_t{1} << 24;
-constexpr double kGiB = int64_t{1} << 30;
 // FlashAttention was published in 2022; what was measured before stores its scores and drops some of them.
 constexpr int64_t kFirstYearOfFusedAttention = 2023;
 // Devices that a rack of NVLink switches joins.

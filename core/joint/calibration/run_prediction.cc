@@ -11,8 +11,6 @@
 namespace planwright {
 namespace {
 
-constexpr double kPicosecondsPerSecond = 1e12;
-
 // Layers of each chunk with embedding and head: these are chunks' layers like others where only then all chunks are
 // alike (as trainers with interleaving do), else they come on top of the first and the last chunk.
 std::vector<int32_t> ChunkSizes(int32_t layers, int32_t chunks) {

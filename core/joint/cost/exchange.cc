@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
+#include "core/base/units.h"
+
 namespace planwright {
 namespace {
-
-constexpr double kPicosecondsPerSecond = 1e12;
 
 TrainingLink Reached(TrainingLink link, double efficiency) {
   link.bytes_per_second *= efficiency;

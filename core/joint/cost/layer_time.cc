@@ -2,10 +2,11 @@
 
 #include <algorithm>
 
+#include "core/base/units.h"
+
 namespace planwright {
 namespace {
 
-constexpr double kPicosecondsPerSecond = 1e12;
 // The backward pass of attention that makes its scores again (Dao 2023, FlashAttention-2, section 3.1).
 constexpr double kAttentionBackward = 2.5;
 

@@ -3,12 +3,11 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "core/base/units.h"
 #include "core/joint/cost/layer_memory.h"
 
 namespace planwright {
 namespace {
-
-constexpr double kPicosecondsPerSecond = 1e12;
 
 int64_t CopiesOf(const Degrees& degrees) { return int64_t{degrees.data} * degrees.context; }
 

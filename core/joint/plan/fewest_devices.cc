@@ -25,7 +25,6 @@
 namespace planwright {
 namespace {
 
-constexpr double kPicosecondsPerSecond = 1e12;
 // Less than by how much steps may be too long to be looked for (AskInOrder).
 constexpr double kDecisiveGap = 5e-4;
 // Eleven days.

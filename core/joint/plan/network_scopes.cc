@@ -26,7 +26,7 @@ int64_t LeastBlock(const JointSettings& settings) {
          *std::min_element(settings.context_degrees.begin(), settings.context_degrees.end());
 }
 
-bool Holds(const std::vector<PipelineOrder>& orders, PipelineOrder order) {
+bool HasOrder(const std::vector<PipelineOrder>& orders, PipelineOrder order) {
   return std::find(orders.begin(), orders.end(), order) != orders.end();
 }
 
@@ -43,7 +43,7 @@ std::vector<int32_t> DataDegrees(const NetworkScope& scope) {
 // Other schedules than 1F1B have one choice for all.
 std::vector<NetworkScope> NarrowScopesByStage(const NetworkScope& scope) {
   std::vector<NetworkScope> narrow;
-  if (!Holds(scope.settings.orders, PipelineOrder::kOneFOneB)) return narrow;
+  if (!HasOrder(scope.settings.orders, PipelineOrder::kOneFOneB)) return narrow;
   const auto add = [&]() -> NetworkScope& {
     narrow.push_back(scope);
     narrow.back().settings.orders = {PipelineOrder::kOneFOneB};

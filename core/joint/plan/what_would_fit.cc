@@ -25,7 +25,7 @@ constexpr double kAnyPlan = 0.5;
 constexpr double kGibibyte = 1024.0 * 1024.0 * 1024.0;
 constexpr int64_t kMostDevices = 16'384;
 
-int64_t DevicesOf(const TrainingCluster& cluster) {
+int64_t NumDevicesOf(const TrainingCluster& cluster) {
   int64_t devices = 0;
   for (const TrainingClass& part : cluster.classes) devices += part.devices();
   return devices;
@@ -36,7 +36,7 @@ std::optional<bool> Fits(const JointRequest& request, const TrainingCluster& clu
                          const SolveLimits& limits) {
   const JointRequest asked{request.pricer, cluster, settings, request.reserved_bytes, kAnyPlan};
   if (PlainHoldsWhatOthersDo(asked)) {
-    const FewestOutcome outcome = SearchFewestDevices(asked, std::nullopt, DevicesOf(cluster), limits);
+    const FewestOutcome outcome = SearchFewestDevices(asked, std::nullopt, NumDevicesOf(cluster), limits);
     if (outcome.plan.has_value()) return true;
     return outcome.is_proven ? std::optional(false) : std::nullopt;
   }
@@ -56,12 +56,12 @@ TrainingCluster WithNodes(const TrainingCluster& cluster, int32_t nodes) {
 }
 
 // The fewest devices in so many nodes that hold the model; all of them where that is not proven.
-int64_t FewestDevices(const JointRequest& request, int32_t nodes, const SolveLimits& limits) {
+int64_t FewestDevicesOfNodes(const JointRequest& request, int32_t nodes, const SolveLimits& limits) {
   const TrainingCluster cluster = WithNodes(request.cluster, nodes);
   const JointRequest asked{request.pricer, cluster, request.settings, request.reserved_bytes, kAnyPlan};
-  if (!PlainHoldsWhatOthersDo(asked)) return DevicesOf(cluster);
-  const FewestOutcome outcome = SearchFewestDevices(asked, std::nullopt, DevicesOf(cluster), limits);
-  return outcome.plan.has_value() && outcome.is_proven ? outcome.devices : DevicesOf(cluster);
+  if (!PlainHoldsWhatOthersDo(asked)) return NumDevicesOf(cluster);
+  const FewestOutcome outcome = SearchFewestDevices(asked, std::nullopt, NumDevicesOf(cluster), limits);
+  return outcome.plan.has_value() && outcome.is_proven ? outcome.devices : NumDevicesOf(cluster);
 }
 
 // The fewest nodes of the first class that hold the model; nullopt: none that were tried.
@@ -202,7 +202,7 @@ std::optional<Reason> WhyNoneGoTogether(const JointRequest& request, int64_t dev
 
 Infeasibility WhatWouldFit(const JointRequest& request, const SolveLimits& limits) {
   const TrainingClass& part = request.cluster.classes.front();
-  const int64_t devices = DevicesOf(request.cluster);
+  const int64_t devices = NumDevicesOf(request.cluster);
   if (std::optional<Reason> why = WhyNoneGoTogether(request, devices); why.has_value()) {
     Infeasibility infeasibility;
     infeasibility.Add(
@@ -224,7 +224,7 @@ Infeasibility WhatWouldFit(const JointRequest& request, const SolveLimits& limit
   Infeasibility infeasibility;
   const std::optional<int32_t> nodes = FewestNodes(request, limits);
   if (nodes.has_value()) {
-    infeasibility.minimum_devices = static_cast<int32_t>(FewestDevices(request, *nodes, limits));
+    infeasibility.minimum_devices = static_cast<int32_t>(FewestDevicesOfNodes(request, *nodes, limits));
     would_fit.push_back(
         absl::StrCat(*nodes, *nodes == 1 ? " node" : " nodes", " (", infeasibility.minimum_devices, " devices)"));
   }

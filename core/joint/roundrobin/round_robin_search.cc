@@ -96,7 +96,7 @@ class Search {
   }
 
   int64_t MostLoad() const {
-    constexpr int64_t kMost = int64_t{1} << 62;
+    constexpr int64_t kMostSum = int64_t{1} << 62;
     double sum = 1;
     for (std::size_t degree = 0; degree < instance_.tensor_degrees.size(); ++degree) {
       double bytes = 0;
@@ -110,7 +110,7 @@ class Search {
       }
       sum += bytes / static_cast<double>(instance_.bytes_per_second) * 1e12 + 4;
     }
-    return static_cast<int64_t>(std::min(std::ceil(sum), static_cast<double>(kMost)));
+    return static_cast<int64_t>(std::min(std::ceil(sum), static_cast<double>(kMostSum)));
   }
 
   // What is not refuted among these ideals is bisected.

@@ -11,7 +11,7 @@ namespace {
 __extension__ using Wide = __int128;
 
 constexpr int64_t kMostPs = int64_t{1} << 61;
-constexpr int64_t kPicosecondsPerSecond = 1'000'000'000'000;
+constexpr int64_t kPicoseconds = 1'000'000'000'000;
 
 // Rounded up, of values >= 0; at most 2^61.
 int64_t Quotient(Wide value, Wide divisor) {
@@ -80,7 +80,7 @@ std::optional<StageSums> StageLoads::SumsOf(const StageSpan& span) const {
   }
   const Wide bytes = Wide{2} * (Wide{before.entering_bytes} + behind.leaving_bytes - past_bytes);
   return StageSums{.time_ps = behind.sums.time_ps - before.sums.time_ps,
-                   .transfer_ps = Quotient(bytes * kPicosecondsPerSecond, instance_.bytes_per_second),
+                   .transfer_ps = Quotient(bytes * kPicoseconds, instance_.bytes_per_second),
                    .parameter_bytes = behind.sums.parameter_bytes - before.sums.parameter_bytes,
                    .kept_bytes = behind.sums.kept_bytes - before.sums.kept_bytes,
                    .fixed_bytes = behind.sums.fixed_bytes - before.sums.fixed_bytes};
@@ -89,7 +89,7 @@ std::optional<StageSums> StageLoads::SumsOf(const StageSpan& span) const {
 int64_t StageLoads::ReducePs(const StageSums& sums, int32_t data) const {
   const Wide bytes = Wide{4} * (data - 1) * sums.parameter_bytes;
   const Wide divisor = Wide{data} * instance_.micro_batches * instance_.bytes_per_second;
-  return Quotient(bytes * kPicosecondsPerSecond, divisor);
+  return Quotient(bytes * kPicoseconds, divisor);
 }
 
 int64_t StageLoads::LoadPs(const StageSums& sums, int64_t extra_ps, int32_t data) const {

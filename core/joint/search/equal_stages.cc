@@ -99,7 +99,7 @@ class EqualStageGrid {
 };
 
 // The modes that differ for some layer.
-std::vector<LayerRecomputation> ModesOf(const JointSpace& space, const SpreadOption& option) {
+std::vector<LayerRecomputation> DifferingModes(const JointSpace& space, const SpreadOption& option) {
   const auto table =
       std::find_if(option.tables.begin(), option.tables.end(), [](const auto& t) { return t != nullptr; });
   std::vector<LayerRecomputation> modes;
@@ -142,7 +142,7 @@ std::vector<EqualStagePipeline> BestEqualStages(const JointSpace& space, Pipelin
       if (num_layers % stages != 0) continue;
       if (space.settings.num_stages.value_or(stages) != stages) continue;
       if (is_zero_bubble && stages > family.micro_batches) continue;
-      for (const LayerRecomputation mode : ModesOf(space, options.front())) {
+      for (const LayerRecomputation mode : DifferingModes(space, options.front())) {
         for (const int64_t depth : space.places.starts()) {
           if (poller.ShouldStop(100 * stages)) break;
           std::optional<EqualStagePipeline> made = grid.Make(stages, mode, depth);

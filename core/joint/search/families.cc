@@ -13,12 +13,6 @@
 namespace planwright {
 namespace {
 
-constexpr int64_t kNever = std::numeric_limits<int64_t>::max() / 4;
-// Sums of doubles may be wrong by so much of them.
-constexpr double kRoundings = 1e-12;
-// More than any row has.
-constexpr double kManyDevices = 1e15;
-
 // The layers on a class, `tier` apart.
 std::vector<LayerPrice> PricesAt(const JointSpace& space, const PipelineFamily& family, const Degrees& degrees,
                                  int32_t number, int32_t tier) {

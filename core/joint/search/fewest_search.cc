@@ -20,12 +20,12 @@ namespace planwright {
 namespace {
 
 // As intervals of cap_search.h: wide ones prune little, and many narrow ones are slow.
-constexpr int64_t kPartsOfStep = 50;
+constexpr int64_t kPartsOfFewestStep = 50;
 // Above every step.
-constexpr int64_t kNoStep = std::numeric_limits<int64_t>::max() / 8;
+constexpr int64_t kUnlimitedStep = std::numeric_limits<int64_t>::max() / 8;
 
 // All pipelines whose longest stage takes more than `above` and at most `cap`.
-struct Interval {
+struct DeviceInterval {
   int64_t above = 0;
   int64_t cap = 0;
   // They take at least so many devices.
@@ -33,7 +33,7 @@ struct Interval {
 };
 
 struct TakesMore {
-  bool operator()(const Interval& a, const Interval& b) const {
+  bool operator()(const DeviceInterval& a, const DeviceInterval& b) const {
     return std::pair(a.devices, a.above) > std::pair(b.devices, b.above);
   }
 };
@@ -47,7 +47,7 @@ class FewestSearch {
         places_(row_),
         segments_(segments),
         uniform_(request.settings),
-        limit_(most_ps.value_or(kNoStep) + 1),
+        limit_(most_ps.value_or(kUnlimitedStep) + 1),
         measure_(most_ps.has_value() ? StagePass::Measure::kTime : StagePass::Measure::kNothing),
         poller_(limits) {
     uniform_.per_stage = false;
@@ -68,7 +68,7 @@ class FewestSearch {
   }
 
  private:
-  using Open = std::priority_queue<Interval, std::vector<Interval>, TakesMore>;
+  using Open = std::priority_queue<DeviceInterval, std::vector<DeviceInterval>, TakesMore>;
 
   JointSpace SpaceOf(const JointSettings& settings) const {
     return {request_.pricer, places_, segments_, settings, request_.reserved_bytes};
@@ -103,7 +103,7 @@ class FewestSearch {
     Open open;
     Push(pass, {pass.longest_bound() - 1, MostCap(pass, family), 0}, open);
     while (!open.empty() && open.top().devices < outcome_.devices && !poller_.ShouldStopNow()) {
-      const Interval interval = Narrowed(pass, family, open);
+      const DeviceInterval interval = Narrowed(pass, family, open);
       if (interval.devices >= outcome_.devices) continue;
       const StagePass::Fewest found = pass.LeastDevices(WindowOf(interval), outcome_.devices - 1);
       if (found.pipeline.has_value()) Offer(space, family, options, found);
@@ -111,12 +111,12 @@ class FewestSearch {
     }
   }
 
-  StagePass::Window WindowOf(const Interval& interval) const { return {interval.above, interval.cap, limit_}; }
+  StagePass::Window WindowOf(const DeviceInterval& interval) const { return {interval.above, interval.cap, limit_}; }
 
   // No longest stage of a pipeline that takes `value` beside it may take more.
   int64_t MostLongest(const PipelineFamily& family, int64_t value) const {
     const int64_t rest = family.micro_batches - 1;
-    return rest == 0 ? kNoStep : (limit_ - 1 - value) / rest;
+    return rest == 0 ? kUnlimitedStep : (limit_ - 1 - value) / rest;
   }
 
   int64_t MostCap(const StagePass& pass, const PipelineFamily& family) const {
@@ -125,19 +125,19 @@ class FewestSearch {
     return std::min(possible, MostLongest(family, SaturatingAdd(pass.SumBound(possible), pass.end_bound())));
   }
 
-  void Push(const StagePass& pass, Interval interval, Open& open) const {
+  void Push(const StagePass& pass, DeviceInterval interval, Open& open) const {
     if (interval.above >= interval.cap) return;
     interval.devices = std::max(interval.devices, pass.DevicesBound(WindowOf(interval), outcome_.devices - 1));
     if (interval.devices < outcome_.devices) open.push(interval);
   }
 
   // The first part of the best interval; the rest of it stays open.
-  Interval Narrowed(const StagePass& pass, const PipelineFamily& family, Open& open) const {
-    Interval interval = open.top();
+  DeviceInterval Narrowed(const StagePass& pass, const PipelineFamily& family, Open& open) const {
+    DeviceInterval interval = open.top();
     open.pop();
     const int64_t rest = family.micro_batches - 1;
     if (!is_timed() || rest == 0 || pass.has_one_stage()) return interval;
-    const int64_t narrow = interval.above + limit_ / kPartsOfStep / rest + 1;
+    const int64_t narrow = interval.above + limit_ / kPartsOfFewestStep / rest + 1;
     if (narrow >= interval.cap) return interval;
     Push(pass, {narrow, interval.cap, interval.devices}, open);
     interval.cap = narrow;
@@ -146,7 +146,7 @@ class FewestSearch {
   }
 
   // What is left of an interval in which fewer devices may do than are known.
-  void Split(const StagePass& pass, const PipelineFamily& family, const Interval& interval,
+  void Split(const StagePass& pass, const PipelineFamily& family, const DeviceInterval& interval,
              const StagePass::Fewest& found, Open& open) const {
     if (found.devices_bound >= outcome_.devices) return;
     const int64_t cap = std::min(interval.cap, MostLongest(family, found.value_bound));

@@ -12,8 +12,6 @@
 namespace planwright {
 namespace {
 
-constexpr int64_t kNever = std::numeric_limits<int64_t>::max() / 4;
-
 LongestPasses Larger(const LongestPasses& a, const LongestPasses& b) {
   return {std::max(a.forward_ps, b.forward_ps), std::max(a.backward_ps, b.backward_ps),
           std::max(a.weights_ps, b.weights_ps)};

@@ -11,7 +11,7 @@ namespace planwright {
 namespace {
 
 // One family under the order, of ZERO_BUBBLE_H1 with one number of stages.
-struct Candidate {
+struct PhasedCandidate {
   std::size_t family = 0;
   std::optional<int32_t> num_stages;
   int64_t bound_ps = 0;
@@ -27,7 +27,7 @@ class PhasedSearch {
     PhasedResult result;
     result.bound_ps = std::numeric_limits<int64_t>::max();
     const auto bound_of = [](const PhasePass& pass) { return pass.StepBound(); };
-    for (const Candidate& candidate : List(Sought(best_ps, relative_gap), bound_of)) {
+    for (const PhasedCandidate& candidate : List(Sought(best_ps, relative_gap), bound_of)) {
       const int64_t sought = Sought(best_ps, relative_gap);
       if (candidate.bound_ps >= sought || poller_.ShouldStop(10'000)) break;
       const std::vector<SpreadOption> options = OptionsOf(space_, families_[candidate.family]);
@@ -49,7 +49,7 @@ class PhasedSearch {
   int64_t BoundSimulated(int64_t known_ps) {
     int64_t bound = known_ps;
     const auto bound_of = [](const PhasePass& pass) { return pass.BusiestBound(); };
-    for (const Candidate& candidate : List(known_ps, bound_of)) {
+    for (const PhasedCandidate& candidate : List(known_ps, bound_of)) {
       if (candidate.bound_ps >= bound) break;
       if (poller_.ShouldStop(10'000)) return 0;
       const std::vector<SpreadOption> options = OptionsOf(space_, families_[candidate.family]);
@@ -59,21 +59,21 @@ class PhasedSearch {
   }
 
  private:
-  PhasePass PassOf(const Candidate& candidate, const SpreadOption& option) {
+  PhasePass PassOf(const PhasedCandidate& candidate, const SpreadOption& option) {
     const int64_t micro_batches = families_[candidate.family].micro_batches;
     return {space_.places, space_.num_layers(), {order_, micro_batches, candidate.num_stages}, option, poller_};
   }
 
   // The candidates whose bound is below `limit`, the least first.
   template <typename BoundOf>
-  std::vector<Candidate> List(int64_t limit, BoundOf bound_of) {
-    std::vector<Candidate> candidates;
+  std::vector<PhasedCandidate> List(int64_t limit, BoundOf bound_of) {
+    std::vector<PhasedCandidate> candidates;
     for (std::size_t at = 0; at < families_.size() && !poller_.ShouldStop(1'000); ++at) {
       const PipelineFamily& family = families_[at];
       const std::vector<SpreadOption> options = OptionsOf(space_, family);
       if (options.empty()) continue;
       const auto add = [&](std::optional<int32_t> num_stages) {
-        Candidate candidate{at, num_stages, 0};
+        PhasedCandidate candidate{at, num_stages, 0};
         candidate.bound_ps = bound_of(PassOf(candidate, options.front()));
         if (candidate.bound_ps < limit) candidates.push_back(candidate);
       };
@@ -86,7 +86,7 @@ class PhasedSearch {
         if (space_.settings.num_stages.value_or(stages) == stages) add(stages);
       }
     }
-    std::sort(candidates.begin(), candidates.end(), [](const Candidate& a, const Candidate& b) {
+    std::sort(candidates.begin(), candidates.end(), [](const PhasedCandidate& a, const PhasedCandidate& b) {
       return std::tuple(a.bound_ps, a.family, a.num_stages) < std::tuple(b.bound_ps, b.family, b.num_stages);
     });
     return candidates;

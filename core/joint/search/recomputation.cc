@@ -12,7 +12,6 @@ namespace planwright {
 namespace {
 
 using Counts = std::array<int32_t, kNumRecomputations>;
-constexpr int64_t kNever = std::numeric_limits<int64_t>::max() / 4;
 constexpr int64_t kMaxNodes = 4'000;
 constexpr auto kNone = static_cast<std::size_t>(LayerRecomputation::kNone);
 constexpr auto kSelective = static_cast<std::size_t>(LayerRecomputation::kSelective);

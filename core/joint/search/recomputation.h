@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <vector>
 
@@ -11,6 +12,9 @@
 #include "core/model/joint.h"
 
 namespace planwright {
+
+// Above every time and every number of bytes; three of them can be added up.
+inline constexpr int64_t kNever = std::numeric_limits<int64_t>::max() / 4;
 
 // A number of layers that are alike.
 struct LayerGroup {

@@ -11,15 +11,7 @@
 #include "core/joint/search/labels.h"
 
 namespace planwright {
-namespace {
-
-constexpr int64_t kNever = std::numeric_limits<int64_t>::max() / 4;
-// Sums of doubles may be wrong by so much of them.
-constexpr double kRoundings = 1e-12;
-// More than any row has.
-constexpr double kManyDevices = 1e15;
-
-}  // namespace
+namespace {}  // namespace
 
 StagePass::StagePass(const Places& places, int32_t num_layers, int64_t micro_batches, std::optional<int32_t> num_stages,
                      std::vector<SpreadOption>& options, Poller& poller, Measure measure)

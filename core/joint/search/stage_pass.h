@@ -15,6 +15,11 @@
 
 namespace planwright {
 
+// Sums of doubles may be wrong by so much of them.
+inline constexpr double kRoundings = 1e-12;
+// More than any row has.
+inline constexpr double kManyDevices = 1e15;
+
 // A way to spread a stage, and what stages so spread cost.
 struct SpreadOption {
   Degrees degrees;

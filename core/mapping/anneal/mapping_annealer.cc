@@ -18,8 +18,6 @@ constexpr double kLeastAmbition = 1e-4;
 constexpr int64_t kSweepGrowth = 2;
 constexpr int64_t kMovesPerBudget = 2048;
 constexpr int64_t kMovesPerLook = 256;
-// A value this close to the bound is the bound; one this little better is none.
-constexpr double kRounding = 1e-9;
 
 // The heat after a cycle in vain: what is as modest as can be begins anew, with longer cycles, to leave the trap.
 MappingHeat After(MappingHeat heat, double most_ambition) {
@@ -263,7 +261,7 @@ class Annealer {
   // Half of the gap, relative to the value: what the bound allows is seldom there.
   double MostAmbition() const { return (1 - bound_ms_ / run_.value.value_ms) / 2; }
   double Target() const { return run_.value.value_ms * (1 - std::min(run_.heat.ambition, MostAmbition())); }
-  bool IsDone() const { return is_stopped_ || run_.value.value_ms <= bound_ms_ * (1 + kRounding); }
+  bool IsDone() const { return is_stopped_ || run_.value.value_ms <= bound_ms_ * (1 + kRoundingOfValues); }
 
   void RunCycle(int64_t moves) {
     const int64_t first = run_.moves;
@@ -285,7 +283,7 @@ class Annealer {
     if (difference > 0 && random_.Unit() >= std::exp(-difference / temperature)) return state_.Undo();
     penalties_.Accept();
     state_.Accept();
-    if (penalties_.IsBelow(run_.value.value_ms * (1 - kRounding))) Record();
+    if (penalties_.IsBelow(run_.value.value_ms * (1 - kRoundingOfValues))) Record();
   }
 
   void Record() {

@@ -17,6 +17,9 @@
 
 namespace planwright {
 
+// A value this close to the bound is the bound; one this little better is none.
+inline constexpr double kRoundingOfValues = 1e-9;
+
 // How boldly a run moves; a run hands its own on, so that the next one goes on where it ended.
 struct MappingHeat {
   // Temperature at the start of a cycle. Penalties of single replicas are 0.03 .. 1: low heat settles large machines

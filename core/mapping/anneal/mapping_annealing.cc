@@ -21,7 +21,6 @@ constexpr int64_t kVisitsPerIncumbent = 3;
 constexpr MappingHeat kHeats[] = {{.hot = 0.04, .cold = 0.01}, {.hot = 0.12}, {.hot = 0.3}, {.hot = 1.0}};
 // The greedy mapping of more devices takes longer than what it is worth.
 constexpr std::size_t kGreedyDevices = 1024;
-constexpr double kRounding = 1e-9;
 
 }  // namespace
 
@@ -162,7 +161,7 @@ void MappingAnnealing::Merge(Slice& slice) {
 }
 
 bool MappingAnnealing::IsDone() const {
-  return value_.value_ms <= bound_ms_ * (1 + kRounding) || planned_moves_ >= limits_.work ||
+  return value_.value_ms <= bound_ms_ * (1 + kRoundingOfValues) || planned_moves_ >= limits_.work ||
          CheckInterruption(limits_).has_value();
 }
 

@@ -31,7 +31,7 @@ bool ReplicaDomains::Reset(std::span<const int32_t> devices, int32_t replicas, d
     for (int32_t stage = 0; stage < model_.num_stages(); ++stage) {
       const double surcharge = surcharge_ms.empty() ? 0 : surcharge_ms[At(stage, device)];
       room_[At(stage, device)] = model_.Room(stage, device, target_ms, surcharge);
-      if (Room(stage, device) >= 0) stages |= uint64_t{1} << static_cast<unsigned>(stage);
+      if (Room(stage, device) >= 0) stages |= BitOfStage(stage);
     }
     ChangeStages(device, stages);
   }
@@ -253,7 +253,7 @@ void ReplicaDomains::ChangeStages(int32_t device, uint64_t stages) {
 }
 
 void ReplicaDomains::Remove(int32_t stage, int32_t device) {
-  SetStages(device, StagesOf(device) & ~(uint64_t{1} << static_cast<unsigned>(stage)));
+  SetStages(device, StagesOf(device) & ~BitOfStage(stage));
   Touch(stage, device);
 }
 

@@ -21,6 +21,9 @@
 
 namespace planwright {
 
+// A stage in a set of stages.
+inline uint64_t BitOfStage(int32_t stage) { return uint64_t{1} << static_cast<unsigned>(stage); }
+
 // Not thread-safe. The model outlives it.
 class ReplicaDomains {
  public:

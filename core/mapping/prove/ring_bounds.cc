@@ -16,8 +16,6 @@ constexpr double kLeastShare = 1e-3;
 constexpr int32_t kLongestCycle = 8;
 constexpr int64_t kStepsOfCycle = 4'000;
 
-uint64_t Bit(int32_t stage) { return uint64_t{1} << static_cast<unsigned>(stage); }
-
 // Links that a ring has at each of its devices.
 std::size_t LinksAtDevice(const ReplicaModel& model) { return model.num_replicas() > 2 ? 2 : 1; }
 
@@ -159,7 +157,9 @@ bool RingBounds::ReachesBeyondList(int32_t stage, int32_t device) const {
   return !model_.ListsAll() && model_.NearOf(device).back().ms_per_byte <= reach_[Index(stage)];
 }
 
-void RingBounds::Drop(int32_t stage, int32_t device) { domains_.Keep(device, domains_.StagesOf(device) & ~Bit(stage)); }
+void RingBounds::Drop(int32_t stage, int32_t device) {
+  domains_.Keep(device, domains_.StagesOf(device) & ~BitOfStage(stage));
+}
 
 void RingBounds::DropLonely(int32_t stage) {
   std::vector<int32_t> queue = devices_;

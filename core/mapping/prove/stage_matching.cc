@@ -3,16 +3,12 @@
 #include <bit>
 
 namespace planwright {
-namespace {
-
-uint64_t Bit(int32_t stage) { return uint64_t{1} << static_cast<unsigned>(stage); }
-
-}  // namespace
+namespace {}  // namespace
 
 StageMatching::StageMatching(const ReplicaModel& model) : model_(model), match_(Index(model.num_devices())) {}
 
 uint64_t StageMatching::AllowedOf(const ReplicaDomains& domains, int32_t device) const {
-  return domains.StagesOf(device) | (domains.num_spare() > 0 ? Bit(idle_) : 0);
+  return domains.StagesOf(device) | (domains.num_spare() > 0 ? BitOfStage(idle_) : 0);
 }
 
 void StageMatching::Gather(const ReplicaDomains& domains) {
@@ -48,7 +44,7 @@ bool StageMatching::Prune(ReplicaDomains& domains) {
     uint64_t kept = 0;
     for (uint64_t stages = domains.StagesOf(device); stages != 0; stages &= stages - 1) {
       const int32_t stage = std::countr_zero(stages);
-      if (stage == own || (reachable[Index(stage)] & Bit(own)) != 0) kept |= Bit(stage);
+      if (stage == own || (reachable[Index(stage)] & BitOfStage(own)) != 0) kept |= BitOfStage(stage);
     }
     domains.Keep(device, kept);
   }
@@ -91,8 +87,8 @@ bool StageMatching::Augment(const ReplicaDomains& domains, int32_t device) {
       return true;
     }
     for (int32_t next = 0; next <= idle_; ++next) {
-      if ((seen & Bit(next)) != 0 || exchanges_[Index(stage)][Index(next)] == 0) continue;
-      seen |= Bit(next);
+      if ((seen & BitOfStage(next)) != 0 || exchanges_[Index(stage)][Index(next)] == 0) continue;
+      seen |= BitOfStage(next);
       from[Index(next)] = stage;
       queue.push_back(next);
     }
@@ -104,7 +100,7 @@ bool StageMatching::Augment(const ReplicaDomains& domains, int32_t device) {
 int32_t StageMatching::PassOn(const ReplicaDomains& domains, int32_t from, int32_t to) {
   work_ += static_cast<int64_t>(devices_.size());
   for (const int32_t device : devices_) {
-    if (match_[Index(device)] != from || (AllowedOf(domains, device) & Bit(to)) == 0) continue;
+    if (match_[Index(device)] != from || (AllowedOf(domains, device) & BitOfStage(to)) == 0) continue;
     Unmatch(domains, device);
     return device;
   }
@@ -115,12 +111,12 @@ std::array<uint64_t, StageMatching::kNodes> StageMatching::Reachable() const {
   std::array<uint64_t, kNodes> reachable{};
   for (int32_t stage = 0; stage <= idle_; ++stage) {
     for (int32_t next = 0; next <= idle_; ++next) {
-      if (exchanges_[Index(stage)][Index(next)] > 0) reachable[Index(stage)] |= Bit(next);
+      if (exchanges_[Index(stage)][Index(next)] > 0) reachable[Index(stage)] |= BitOfStage(next);
     }
   }
   for (int32_t via = 0; via <= idle_; ++via) {
     for (int32_t stage = 0; stage <= idle_; ++stage) {
-      if ((reachable[Index(stage)] & Bit(via)) != 0) reachable[Index(stage)] |= reachable[Index(via)];
+      if ((reachable[Index(stage)] & BitOfStage(via)) != 0) reachable[Index(stage)] |= reachable[Index(via)];
     }
   }
   return reachable;

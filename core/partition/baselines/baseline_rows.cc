@@ -7,7 +7,7 @@
 namespace planwright {
 namespace {
 
-constexpr Replication kNone = Replication::kNone;
+constexpr Replication kUnreplicated = Replication::kNone;
 constexpr Replication kUniform = Replication::kUniform;
 constexpr Replication kPerStage = Replication::kPerStage;
 
@@ -25,7 +25,7 @@ Modes Steps(std::vector<Replication> replications) {
 
 // Where devices are alike but for their class: stages that follow each other, and any others.
 std::vector<Modes> AnySplit() {
-  const std::vector<Replication> replications = {kNone, kPerStage};
+  const std::vector<Replication> replications = {kUnreplicated, kPerStage};
   return {ThroughputModes({"host_staged", "uniform"}, SchedulesOfLoads(), replications, {Split::kContiguous},
                           "baselines for contiguous stages, one stage per device"),
           ThroughputModes({"host_staged", "uniform"}, SchedulesOfLoads(), replications, {Split::kNonContiguous},
@@ -47,9 +47,9 @@ std::vector<Modes> Join(std::vector<std::vector<Modes>> lists) {
 
 std::vector<Modes> ModesOfSingleDevice() {
   return Join({AnySplit(),
-               {Latency(), WholeGraphs({"hierarchy"}, {kPerStage}), WholeGraphs({"hierarchy"}, {kNone}),
-                WholeGraphs(UnevenInterconnects(), {kPerStage}), WholeGraphs(UnevenInterconnects(), {kNone}),
-                WholeGraphs(NetworkInterconnects(), {kUniform}), Steps({kNone, kUniform}), Steps({kPerStage})},
+               {Latency(), WholeGraphs({"hierarchy"}, {kPerStage}), WholeGraphs({"hierarchy"}, {kUnreplicated}),
+                WholeGraphs(UnevenInterconnects(), {kPerStage}), WholeGraphs(UnevenInterconnects(), {kUnreplicated}),
+                WholeGraphs(NetworkInterconnects(), {kUniform}), Steps({kUnreplicated, kUniform}), Steps({kPerStage})},
                Patterns()});
 }
 
@@ -59,18 +59,18 @@ std::vector<Modes> ModesOfDataParallel() {
           WholeGraphs({"hierarchy"}, {kPerStage}),
           WholeGraphs(UnevenInterconnects(), {kPerStage}),
           WholeGraphs(NetworkInterconnects(), {kUniform}),
-          Steps({kNone, kUniform}),
+          Steps({kUnreplicated, kUniform}),
           Steps({kPerStage})};
 }
 
 std::vector<Modes> ModesOfGreedy() {
-  return Join({AnySplit(), {Latency(), WholeGraphs(UnevenInterconnects(), {kNone})}});
+  return Join({AnySplit(), {Latency(), WholeGraphs(UnevenInterconnects(), {kUnreplicated})}});
 }
 
 std::vector<Modes> ModesOfPipedream() {
   return Join({AnySplit(),
-               {WholeGraphs(UnevenInterconnects(), {kNone}), WholeGraphs(NetworkInterconnects(), {kUniform}),
-                Steps({kNone, kUniform})},
+               {WholeGraphs(UnevenInterconnects(), {kUnreplicated}), WholeGraphs(NetworkInterconnects(), {kUniform}),
+                Steps({kUnreplicated, kUniform})},
                Patterns()});
 }
 

@@ -45,7 +45,7 @@ constexpr std::size_t kMaxPositions = 4096;
 // Ends the search over groups where it gets long: what it can prove is a small part of most gaps.
 constexpr int64_t kMaxGroupedWork = int64_t{1} << 20U;
 // More states than this take longer to list than a plan is worth: greedy plans must do.
-constexpr std::size_t kMaxStates = std::size_t{1} << 18U;
+constexpr std::size_t kMaxListedStates = std::size_t{1} << 18U;
 
 std::vector<OperatorId> OperatorsOf(const BlockInstance& instance, const std::vector<int32_t>& blocks) {
   std::vector<OperatorId> all;
@@ -154,7 +154,7 @@ class Solver {
   absl::StatusOr<SearchOutcome> Run() {
     for (const SearchStart& start : request_.starts) record_.Offer(start.placement, start.made_by);
     const BlockInstance merged = Build(MergeRule::kIgnoreMemory);
-    if (StateSpace(merged).size() > kMaxStates) return RunWithoutStates();
+    if (StateSpace(merged).size() > kMaxListedStates) return RunWithoutStates();
     const bool memory_can_bind = std::any_of(merged.pools.begin(), merged.pools.end(),
                                              [&](const DevicePool& pool) { return MemoryCanBind(merged, pool); });
     replicas_are_confined_ = merged.rule.replicates && HasDividedClasses(merged);

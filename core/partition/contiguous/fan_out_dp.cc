@@ -58,10 +58,11 @@ struct Role {
 };
 
 template <std::size_t W>
-class Search {
+class FanOutSearch {
  public:
-  Search(const BlockInstance& instance, const ChainLayout& layout, const LoadWindows& windows,
-         const IdealDpOptions& options, const SolveLimits& limits, TaskArena& arena, const FanOutDpListener& listener)
+  FanOutSearch(const BlockInstance& instance, const ChainLayout& layout, const LoadWindows& windows,
+               const IdealDpOptions& options, const SolveLimits& limits, TaskArena& arena,
+               const FanOutDpListener& listener)
       : instance_(instance),
         layout_(layout),
         windows_(windows),
@@ -291,7 +292,7 @@ IdealDpRun SolveByFanOutDp(const BlockInstance& instance, const LoadWindows& win
                            TaskArena& arena, const FanOutDpListener& listener) {
   const ChainLayout layout(instance.precedence, FirstNumbers(Index(instance.num_blocks())));
   const auto run = [&]<std::size_t W>() {
-    return Search<W>(instance, layout, windows, options, limits, arena, listener).Run(lower_bound, objective);
+    return FanOutSearch<W>(instance, layout, windows, options, limits, arena, listener).Run(lower_bound, objective);
   };
   // Wider graphs have too many ideals for pairs of them.
   return WithWords<4>(layout.num_words(), run).value_or(IdealDpRun{.end = IdealDpEnd::kTooManyIdeals});

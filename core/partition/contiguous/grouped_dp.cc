@@ -20,23 +20,20 @@ namespace planwright {
 namespace {
 
 // States beyond this are more than a proof is worth.
-constexpr double kMaxStates = 4096;
+constexpr double kMaxProvenStates = 4096;
 constexpr int32_t kMaxGroups = 64;
 constexpr std::size_t kPairsPerWork = 64;
-// As in ideal_dp.cc: the first target above the bound, and the growth of steps.
-constexpr int64_t kFirstStepShare = 16;
-constexpr int64_t kStepGrowth = 4;
 // Sources choose for so many nets which to pay dearly; the others count as near.
 constexpr std::size_t kMaxChoices = 4;
 
 // Group of the source of a cut net, and whether the net may be read elsewhere.
-class Label {
+class NetSource {
  public:
-  Label(int32_t group, bool is_paid_far) : value_(static_cast<uint8_t>(group * 2 + (is_paid_far ? 1 : 0))) {}
+  NetSource(int32_t group, bool is_paid_far) : value_(static_cast<uint8_t>(group * 2 + (is_paid_far ? 1 : 0))) {}
 
   int32_t group() const { return value_ / 2; }
   bool is_paid_far() const { return value_ % 2 == 1; }
-  bool operator==(const Label& other) const = default;
+  bool operator==(const NetSource& other) const = default;
 
  private:
   uint8_t value_;
@@ -109,14 +106,15 @@ struct Entry {
 // Entries of one state, by ascending ideal.
 struct Reached {
   std::vector<Entry> entries;
-  std::vector<Label> labels;
+  std::vector<NetSource> labels;
 };
 
 template <std::size_t W>
-class Search {
+class GroupedSearch {
  public:
-  Search(const BlockInstance& instance, const ChainLayout& layout, const Grouping& grouping, GroupOrder order,
-         const IdealDpOptions& options, const SolveLimits& limits, TaskArena& arena, const GroupedDpListener& listener)
+  GroupedSearch(const BlockInstance& instance, const ChainLayout& layout, const Grouping& grouping, GroupOrder order,
+                const IdealDpOptions& options, const SolveLimits& limits, TaskArena& arena,
+                const GroupedDpListener& listener)
       : instance_(instance),
         layout_(layout),
         grouping_(grouping),
@@ -200,7 +198,7 @@ class Search {
         last_state_ = state;
         return PassEnd::kReached;
       }
-      bytes += static_cast<int64_t>(reached.entries.size() * sizeof(Entry) + reached.labels.size() * sizeof(Label));
+      bytes += static_cast<int64_t>(reached.entries.size() * sizeof(Entry) + reached.labels.size() * sizeof(NetSource));
       if (bytes > limits_.memory_bytes / 3) return PassEnd::kTooMuchMemory;
     }
     return PassEnd::kRefuted;
@@ -281,7 +279,7 @@ class Search {
     const auto nets_before = table_.CutNets(from.ideal);
     int64_t load = near_load;
     for (std::size_t i = 0; i < nets_before.size(); ++i) {
-      const Label label = before.labels[from.labels + i];
+      const NetSource label = before.labels[from.labels + i];
       if (label.group() == entrance.group || Surcharge(nets_before[i]) == 0) continue;
       if (!IsTouched(nets_before[i], from.ideal, ideal)) continue;
       // The source paid for readers of its own group alone; another entry of it has paid for others, if it can.
@@ -334,16 +332,16 @@ class Search {
       dear.load += surcharge;
       Choose(state, dear, next + 1, first);
     }
-    const Label paid = labels_[position];
-    labels_[position] = Label(paid.group(), false);
+    const NetSource paid = labels_[position];
+    labels_[position] = NetSource(paid.group(), false);
     Choose(state, entry, next + 1, first);
     labels_[position] = paid;
   }
 
   // Whether an entry with labels at `known` can do all that labels_ allow.
-  bool Covers(const std::vector<Label>& all, std::size_t known, std::span<const int32_t> nets) const {
+  bool Covers(const std::vector<NetSource>& all, std::size_t known, std::span<const int32_t> nets) const {
     for (std::size_t i = 0; i < labels_.size(); ++i) {
-      const Label& other = all[known + i];
+      const NetSource& other = all[known + i];
       if (other == labels_[i] || Surcharge(nets[i]) == 0) continue;
       if (other.group() != labels_[i].group() || !other.is_paid_far()) return false;
     }
@@ -404,7 +402,7 @@ class Search {
   int64_t split_load_ = 0;
   std::size_t pairs_ = 0;
   // The stage at hand.
-  std::vector<Label> labels_;
+  std::vector<NetSource> labels_;
   std::vector<std::size_t> choices_;
 };
 
@@ -415,7 +413,7 @@ bool CanGroup(const BlockInstance& instance, const Grouping& grouping, GroupOrde
   if (!instance.rule.is_additive() || instance.rule.replicates || instance.pools.size() != 1) return false;
   double states = 1;
   for (int32_t group = 0; group < grouping.groups; ++group) states *= grouping.size + 1.0;
-  return order == GroupOrder::kRuns || states <= kMaxStates;
+  return order == GroupOrder::kRuns || states <= kMaxProvenStates;
 }
 
 IdealDpRun SolveByGroupedDp(const BlockInstance& instance, const Grouping& grouping, GroupOrder order,
@@ -423,7 +421,8 @@ IdealDpRun SolveByGroupedDp(const BlockInstance& instance, const Grouping& group
                             const SolveLimits& limits, TaskArena& arena, const GroupedDpListener& listener) {
   const ChainLayout layout(instance.precedence, FirstNumbers(Index(instance.num_blocks())));
   const auto run = [&]<std::size_t W>() {
-    return Search<W>(instance, layout, grouping, order, options, limits, arena, listener).Run(lower_bound, objective);
+    return GroupedSearch<W>(instance, layout, grouping, order, options, limits, arena, listener)
+        .Run(lower_bound, objective);
   };
   // Wider graphs have too many ideals for pairs of them.
   return WithWords<4>(layout.num_words(), run).value_or(IdealDpRun{.end = IdealDpEnd::kTooManyIdeals});

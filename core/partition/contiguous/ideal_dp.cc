@@ -20,9 +20,6 @@ namespace {
 constexpr std::size_t kCandidatesPerTask = 128;
 // Largest instance whose splits are polished: the linearized program is quadratic.
 constexpr int32_t kMaxPolishedBlocks = 4096;
-// The first target lies this share of the gap above the bound; each refuted one makes the next step so much longer.
-constexpr int64_t kFirstStepShare = 16;
-constexpr int64_t kStepGrowth = 4;
 // Once the gap is this much smaller than when halving started, targets lie just below the incumbent.
 constexpr int64_t kProofShare = 64;
 // Orders without gain that end a descent, at most, and how much less than the passes it may cost.
@@ -70,10 +67,11 @@ struct Candidates {
 };
 
 template <std::size_t W>
-class Search {
+class IdealSearch {
  public:
-  Search(const BlockInstance& instance, const ChainLayout& layout, const LoadWindows& windows,
-         const IdealDpOptions& options, const SolveLimits& limits, TaskArena& arena, const IdealDpListener& listener)
+  IdealSearch(const BlockInstance& instance, const ChainLayout& layout, const LoadWindows& windows,
+              const IdealDpOptions& options, const SolveLimits& limits, TaskArena& arena,
+              const IdealDpListener& listener)
       : instance_(instance),
         layout_(layout),
         windows_(windows),
@@ -416,7 +414,7 @@ IdealDpOutcome SolveByIdealDp(const BlockInstance& instance, const LoadWindows& 
   }
   const ChainLayout layout(instance.precedence, FirstNumbers(Index(instance.num_blocks())));
   const auto run = [&]<std::size_t W>() {
-    return Search<W>(instance, layout, windows, options, limits, arena, listener)
+    return IdealSearch<W>(instance, layout, windows, options, limits, arena, listener)
         .Run(lower_bound, std::move(incumbent));
   };
   std::optional<IdealDpOutcome> found = WithWords<16>(layout.num_words(), run);

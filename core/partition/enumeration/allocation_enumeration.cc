@@ -16,10 +16,10 @@
 namespace planwright {
 namespace {
 
-class Enumeration {
+class AllocationEnumeration {
  public:
-  Enumeration(const SearchRequest& request, const std::vector<std::vector<OperatorId>>& groups,
-              const DeviceOptions& devices, PlacementJudge& judge)
+  AllocationEnumeration(const SearchRequest& request, const std::vector<std::vector<OperatorId>>& groups,
+                        const DeviceOptions& devices, PlacementJudge& judge)
       : request_(request),
         problem_(request.problem),
         groups_(groups),
@@ -200,7 +200,7 @@ class Enumeration {
 
 void EnumerateAllocations(const SearchRequest& request, const std::vector<std::vector<OperatorId>>& groups,
                           const DeviceOptions& devices, PlacementJudge& judge) {
-  Enumeration(request, groups, devices, judge).Run();
+  AllocationEnumeration(request, groups, devices, judge).Run();
 }
 
 }  // namespace planwright

@@ -24,10 +24,10 @@ namespace {
 // Nodes that the search for the pattern of one allocation takes at most.
 constexpr int64_t kNodesOfPattern = 100'000;
 
-class Enumeration {
+class PeriodicEnumeration {
  public:
-  Enumeration(const SearchRequest& request, const ChainBlocks& blocks, const DeviceOptions& devices,
-              PlacementJudge& judge)
+  PeriodicEnumeration(const SearchRequest& request, const ChainBlocks& blocks, const DeviceOptions& devices,
+                      PlacementJudge& judge)
       : request_(request),
         blocks_(blocks),
         devices_(devices),
@@ -324,7 +324,7 @@ ChainBlocks MakeChainBlocks(const OperatorGraph& graph, const ResolvedProblem& p
 
 void EnumerateChains(const SearchRequest& request, const ChainBlocks& blocks, const DeviceOptions& devices,
                      PlacementJudge& judge) {
-  Enumeration(request, blocks, devices, judge).Run();
+  PeriodicEnumeration(request, blocks, devices, judge).Run();
 }
 
 }  // namespace planwright

@@ -20,10 +20,10 @@
 namespace planwright {
 namespace {
 
-class Enumeration {
+class PipelineEnumeration {
  public:
-  Enumeration(const SearchRequest& request, const BlockInstance& blocks, const DeviceOptions& devices,
-              PlacementJudge& judge)
+  PipelineEnumeration(const SearchRequest& request, const BlockInstance& blocks, const DeviceOptions& devices,
+                      PlacementJudge& judge)
       : request_(request),
         problem_(request.problem),
         network_(request.costs.network()),
@@ -512,7 +512,7 @@ class Enumeration {
 
 void EnumeratePipelines(const SearchRequest& request, const BlockInstance& blocks, const DeviceOptions& devices,
                         PlacementJudge& judge) {
-  Enumeration(request, blocks, devices, judge).Run();
+  PipelineEnumeration(request, blocks, devices, judge).Run();
 }
 
 TeamOrder OrderOfTeams(const SearchRequest& request) {

@@ -16,9 +16,9 @@
 namespace planwright {
 namespace {
 
-class Enumeration {
+class SubgraphEnumeration {
  public:
-  Enumeration(const SearchRequest& request, const DeviceOptions& devices, PlacementJudge& judge)
+  SubgraphEnumeration(const SearchRequest& request, const DeviceOptions& devices, PlacementJudge& judge)
       : request_(request),
         problem_(request.problem),
         devices_(devices),
@@ -367,7 +367,7 @@ class Enumeration {
 }  // namespace
 
 void EnumerateSubgraphs(const SearchRequest& request, const DeviceOptions& devices, PlacementJudge& judge) {
-  Enumeration(request, devices, judge).Run();
+  SubgraphEnumeration(request, devices, judge).Run();
 }
 
 }  // namespace planwright

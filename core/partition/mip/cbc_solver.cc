@@ -263,7 +263,7 @@ MipOutcome Solve(const Terms& terms, OsiClpSolverInterface& solver) {
   return outcome;
 }
 
-struct Run {
+struct CbcRun {
   Terms terms;
   OsiClpSolverInterface solver;
   MipOutcome outcome;
@@ -274,7 +274,7 @@ struct Run {
 bool HasMipSolver() { return true; }
 
 MipOutcome SolveIntegerProgram(const MipRequest& request) {
-  const auto run = std::make_shared<Run>();
+  const auto run = std::make_shared<CbcRun>();
   run->terms = {request.cutoff, request.relative_gap, request.limits};
   run->solver.messageHandler()->setLogLevel(0);
   run->solver.getModelPtr()->setLogLevel(0);

@@ -25,9 +25,9 @@ struct Slot {
   int32_t finish = kNoColumn;
 };
 
-class Builder {
+class LatencyBuilder {
  public:
-  Builder(const LatencyInstance& instance, int32_t slots_per_pass, Picoseconds upper)
+  LatencyBuilder(const LatencyInstance& instance, int32_t slots_per_pass, Picoseconds upper)
       : instance_(instance), upper_(upper) {
     result_.unit = upper;
     result_.slots_per_pass = slots_per_pass;
@@ -365,7 +365,7 @@ std::vector<std::vector<int32_t>> LatencyProgram::Sequences(const std::vector<do
 }
 
 LatencyProgram BuildLatencyProgram(const LatencyInstance& instance, int32_t slots_per_pass, Picoseconds upper) {
-  return Builder(instance, slots_per_pass, upper).Build();
+  return LatencyBuilder(instance, slots_per_pass, upper).Build();
 }
 
 }  // namespace planwright

@@ -17,9 +17,9 @@ namespace {
 
 using Entry = IntegerProgram::Entry;
 
-class Builder {
+class PrintedBuilder {
  public:
-  Builder(const PlanningInput& input, Picoseconds unit)
+  PrintedBuilder(const PlanningInput& input, Picoseconds unit)
       : input_(input), unit_(unit), union_of_(ColocationUnions(input.graph, input.problem)) {
     for (const DeviceKind kind : {DeviceKind::kAccelerator, DeviceKind::kCpu}) AddDevices(kind);
   }
@@ -198,7 +198,7 @@ class Builder {
 }  // namespace
 
 PrintedProgram BuildPrintedProgram(const PlanningInput& input, Picoseconds unit) {
-  return Builder(input, unit).Build();
+  return PrintedBuilder(input, unit).Build();
 }
 
 }  // namespace planwright

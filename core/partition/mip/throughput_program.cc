@@ -14,9 +14,9 @@ namespace {
 
 using Entry = IntegerProgram::Entry;
 
-class Builder {
+class ThroughputBuilder {
  public:
-  Builder(const NetInstance& instance, bool is_contiguous, Picoseconds upper, Picoseconds unit)
+  ThroughputBuilder(const NetInstance& instance, bool is_contiguous, Picoseconds upper, Picoseconds unit)
       : instance_(instance), blocks_(instance.blocks), is_contiguous_(is_contiguous), upper_(upper), unit_(unit) {}
 
   ThroughputProgram Build() && {
@@ -260,7 +260,7 @@ NetInstance ContiguousNetInstance(const PlanningInput& input) {
 
 ThroughputProgram BuildThroughputProgram(const NetInstance& instance, bool is_contiguous, Picoseconds upper,
                                          Picoseconds unit) {
-  return Builder(instance, is_contiguous, upper, unit).Build();
+  return ThroughputBuilder(instance, is_contiguous, upper, unit).Build();
 }
 
 }  // namespace planwright

@@ -9,8 +9,6 @@ namespace planwright {
 namespace {
 
 constexpr int kMaxRounds = 12;
-// Nets with more groups say little about who belongs together.
-constexpr std::size_t kMaxNet = 64;
 // The factor of attraction is uniform between these.
 constexpr double kLeastLuck = 0.3;
 constexpr double kMostLuck = 1.7;
@@ -112,7 +110,7 @@ class Matching {
 
   void Attract(int32_t cluster, int32_t net, const std::vector<int32_t>& label_of) {
     const auto groups = tables_.groups_of(net);
-    if (groups.size() > kMaxNet) return;
+    if (groups.size() > kMostTellingGroups) return;
     const double strength =
         static_cast<double>(tables_.weight(net)) / (static_cast<double>(groups.size()) - 1) + kTouching;
     for (const int32_t group : groups) {

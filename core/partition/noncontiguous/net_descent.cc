@@ -10,8 +10,6 @@ namespace planwright {
 namespace {
 
 constexpr std::size_t kLoadedDevices = 2;
-// Nets with more groups say little about who belongs together.
-constexpr std::size_t kMaxNet = 64;
 
 class Descent {
  public:
@@ -78,7 +76,7 @@ class Descent {
     }
     for (const int32_t net : tables_.nets_of(group)) {
       const auto groups = tables_.groups_of(net);
-      if (groups.size() > kMaxNet) continue;
+      if (groups.size() > kMostTellingGroups) continue;
       for (const int32_t other : groups) {
         if (other != group && state_.device_of(other) != to && GoesAnywhere(other)) return true;
       }

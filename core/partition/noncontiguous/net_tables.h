@@ -12,6 +12,9 @@
 
 namespace planwright {
 
+// Nets with more groups say little about who belongs together.
+inline constexpr std::size_t kMostTellingGroups = 64;
+
 // A group's part in one net whose direction does not matter.
 struct NetPin {
   int32_t net = 0;

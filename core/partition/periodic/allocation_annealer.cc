@@ -35,8 +35,6 @@ constexpr double kFinalHeat = 0.003;
 constexpr double kCoolings = 5;
 // What an allocation that only the pattern search refutes is worth.
 constexpr double kRefutedEnergy = 0.01;
-// Nodes that the pattern search may take.
-constexpr int64_t kJudgeNodes = 4'000;
 // Stages in all: more make the pattern search slow and were never better.
 constexpr std::size_t kStagesPerDevice = 2;
 constexpr std::size_t kMoreStages = 4;

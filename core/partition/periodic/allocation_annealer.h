@@ -95,6 +95,9 @@ struct AnnealingWork {
   }
 };
 
+// Nodes that the pattern search may take for an allocation.
+inline constexpr int64_t kJudgeNodes = 4'000;
+
 // For judging the allocation of `searcher`: at most that many nodes, and no more than the units pay for.
 SolveLimits JudgeLimits(const SolveLimits& limits, const PatternSearcher& searcher, int64_t nodes, int64_t units);
 

@@ -17,7 +17,7 @@ namespace planwright {
 namespace {
 
 // Sums of bytes as doubles are off by less than this share.
-constexpr double kSlack = 1e-9;
+constexpr double kRoundingOfBytes = 1e-9;
 
 double Ratio(Picoseconds time, Picoseconds period) {
   return static_cast<double>(time.count()) / static_cast<double>(period.count());
@@ -33,7 +33,7 @@ class Relaxation {
     period_ = period;
     const double kept = KeptBytes();
     const double room = static_cast<double>(*devices_.memory_bytes) * devices_.count;
-    return kept + CheapestEnds() <= room * (1 + kSlack);
+    return kept + CheapestEnds() <= room * (1 + kRoundingOfBytes);
   }
 
  private:

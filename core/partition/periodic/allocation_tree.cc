@@ -13,8 +13,6 @@ namespace {
 // Sums of bytes and of times as doubles are off by less than this share.
 constexpr double kSlack = 1e-9;
 constexpr int64_t kUnitsPerLook = 1'024;
-// Nodes that the pattern search may take for a map of layers.
-constexpr int64_t kJudgeNodes = 4'000;
 
 }  // namespace
 

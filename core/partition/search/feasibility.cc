@@ -26,7 +26,7 @@ int64_t TotalBytes(const UnitMemory& memory) {
 }
 
 // Memory of all devices; nullopt: some device is unlimited.
-std::optional<int64_t> Capacity(const BlockInstance& instance) {
+std::optional<int64_t> CapacityOf(const BlockInstance& instance) {
   int64_t capacity = 0;
   for (const DevicePool& pool : instance.pools) {
     if (!pool.memory_bytes.has_value()) return std::nullopt;
@@ -125,7 +125,7 @@ std::optional<Infeasibility> FindShortages(const OperatorGraph& graph, const Clu
   }
   for (Shortage& shortage : missing_device_classes.Shortages()) infeasibility.shortages.push_back(std::move(shortage));
   const int64_t total = TotalBytes(instance.memory);
-  const std::optional<int64_t> capacity = Capacity(instance);
+  const std::optional<int64_t> capacity = CapacityOf(instance);
   if (capacity.has_value() && total > *capacity) {
     if (infeasibility.shortages.empty()) infeasibility.minimum_devices = MinimumDevices(instance, total - *capacity);
     infeasibility.shortages.insert(infeasibility.shortages.begin(),
@@ -136,7 +136,7 @@ std::optional<Infeasibility> FindShortages(const OperatorGraph& graph, const Clu
 }
 
 std::string MemoryDemandText(const OperatorGraph& graph, const Cluster& cluster, const BlockInstance& instance) {
-  const std::optional<int64_t> capacity = Capacity(instance);
+  const std::optional<int64_t> capacity = CapacityOf(instance);
   if (!capacity.has_value()) return "";
   const auto largest =
       std::max_element(instance.pools.begin(), instance.pools.end(),
@@ -150,7 +150,7 @@ std::string MemoryDemandText(const OperatorGraph& graph, const Cluster& cluster,
 Infeasibility NoSplitFits(const OperatorGraph& graph, const BlockInstance& instance) {
   const std::size_t largest = LargestBlock(instance);
   const int64_t needed = TotalBytes(instance.memory);
-  const int64_t available = Capacity(instance).value_or(0);
+  const int64_t available = CapacityOf(instance).value_or(0);
   return {{{"memory", SubjectOf(graph, instance, largest), needed, available,
             absl::StrCat("every contiguous split overfills a device: the model needs ", SizeText(needed), " of ",
                          SizeText(available),

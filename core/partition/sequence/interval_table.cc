@@ -6,16 +6,12 @@
 
 #include "core/base/index.h"
 #include "core/base/interruption.h"
+#include "core/base/units.h"
 #include "core/cost/terms/allreduce.h"
 #include "core/cost/terms/transfer.h"
 #include "core/graph/operator_unions.h"
 
 namespace planwright {
-namespace {
-
-constexpr double kPicosecondsPerSecond = 1e12;
-
-}  // namespace
 
 void IntervalTable::Exchange::operator+=(const Exchange& other) {
   forward_in += other.forward_in;

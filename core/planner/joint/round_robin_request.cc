@@ -13,6 +13,7 @@
 #include "core/base/infeasibility.h"
 #include "core/base/interruption.h"
 #include "core/base/status_macros.h"
+#include "core/base/units.h"
 #include "core/base/violations.h"
 #include "core/joint/operators/operator_settings.h"
 #include "core/joint/roundrobin/round_robin_instance.h"
@@ -26,8 +27,7 @@
 namespace planwright {
 namespace {
 
-constexpr char kAlgorithm[] = "round_robin_search";
-constexpr double kPicosecondsPerSecond = 1e12;
+constexpr char kRoundRobinAlgorithm[] = "round_robin_search";
 __extension__ using Wide = __int128;
 
 int64_t Quotient(Wide value, Wide divisor) { return static_cast<int64_t>((value + divisor - 1) / divisor); }
@@ -64,7 +64,8 @@ class Assembly {
     plan_.objective = joint.step;
     plan_.lower_bound = joint.step_bound;
     if (outcome_.bound_ps > 0) {
-      plan_.bounds.push_back({.value = joint.step_bound, .method = kAlgorithm, .scope = BoundScope::kProblem});
+      plan_.bounds.push_back(
+          {.value = joint.step_bound, .method = kRoundRobinAlgorithm, .scope = BoundScope::kProblem});
     }
     return std::move(plan_);
   }
@@ -265,7 +266,7 @@ absl::Status NoPlan(const RoundRobinInstance& instance, const RoundRobinOutcome&
 
 void Note(const RoundRobinOutcome& outcome, const SolverOptions& options, const SolveLimits& limits,
           Provenance& provenance) {
-  provenance.algorithm = kAlgorithm;
+  provenance.algorithm = kRoundRobinAlgorithm;
   provenance.algorithm_version = "1";
   provenance.seed = options.seed;
   provenance.proven_optimal = outcome.bound_ps == outcome.load_ps;

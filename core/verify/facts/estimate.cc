@@ -2,12 +2,9 @@
 
 #include <algorithm>
 
+#include "core/base/units.h"
+
 namespace planwright {
-namespace {
-
-constexpr double kPicosecondsPerSecond = 1e12;
-
-}  // namespace
 
 void FillEstimate(const OperatorGraph& graph, Plan& plan) {
   Estimate& estimate = plan.estimate;

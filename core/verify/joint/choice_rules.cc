@@ -14,14 +14,6 @@
 namespace planwright::verify {
 namespace {
 
-std::string StagePath(std::size_t stage) { return absl::StrCat("plan.stages[", stage, "]"); }
-
-// An empty list allows everything.
-template <typename Value, typename Item>
-bool IsAllowed(const std::vector<Value>& list, Item item) {
-  return list.empty() || std::find(list.begin(), list.end(), static_cast<Value>(item)) != list.end();
-}
-
 class ChoiceRules {
  public:
   ChoiceRules(const JointChoices& choices, const std::vector<DeviceId>& usable, Violations& violations)
@@ -248,6 +240,8 @@ class ChoiceRules {
 };
 
 }  // namespace
+
+std::string StagePath(std::size_t stage) { return absl::StrCat("plan.stages[", stage, "]"); }
 
 const JointChunk& JointChoices::RunAt(int64_t run) const {
   const JointStage& stage = plan().stages[static_cast<std::size_t>(run % num_stages())];

@@ -2,9 +2,11 @@
 #ifndef PLANWRIGHT_CORE_VERIFY_JOINT_CHOICE_RULES_H_
 #define PLANWRIGHT_CORE_VERIFY_JOINT_CHOICE_RULES_H_
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -41,6 +43,15 @@ struct JointChoices {
   // class.
   int64_t NodeSizeOf(std::size_t stage) const;
 };
+
+// "plan.stages[0]" of the first stage.
+std::string StagePath(std::size_t stage);
+
+// Whether a setting allows a choice: an empty list allows everything.
+template <typename Value, typename Item>
+bool IsAllowed(const std::vector<Value>& list, Item item) {
+  return list.empty() || std::find(list.begin(), list.end(), static_cast<Value>(item)) != list.end();
+}
 
 // Adds what is wrong with layers, operators, degrees, batch and places, with paths below "plan"; later rules are looked
 // at where the former hold. `usable`: ascending.

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "core/base/units.h"
 #include "core/joint/cost/training_efficiency.h"
 #include "core/model/device_selection.h"
 #include "core/verify/joint/choice_rules.h"
@@ -21,12 +22,11 @@
 namespace planwright {
 namespace {
 
+using verify::StagePath;
+
 constexpr int64_t kMaxTasks = 4'000'000;
-constexpr double kPicosecondsPerSecond = 1e12;
 // 320 hours; sums of a few such leave 63 bits.
 constexpr int64_t kLongestStepPs = int64_t{1} << 60;
-
-std::string StagePath(std::size_t stage) { return absl::StrCat("plan.stages[", stage, "]"); }
 
 // What the chunks of a stage add up to, and the most that one of them needs.
 struct Sums {

@@ -13,17 +13,18 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/model/device_selection.h"
+#include "core/verify/joint/choice_rules.h"
 #include "core/verify/joint/operator_part.h"
 
 namespace planwright {
 namespace {
 
 __extension__ using Wide = __int128;
+using verify::IsAllowed;
 using verify::OperatorPart;
+using verify::StagePath;
 
 constexpr Wide kPicoseconds = 1'000'000'000'000;
-
-std::string StagePath(std::size_t stage) { return absl::StrCat("plan.stages[", stage, "]"); }
 
 // Sums over the operators of a stage, 320 hours in picoseconds; three times as much leaves 63 bits.
 constexpr double kMostOfStage = 0x1p60;
@@ -37,11 +38,6 @@ int64_t RoundedUp(Wide value, Wide divisor) {
 // The next whole number, but for what doubles are off by.
 int64_t RoundedUp(double value) {
   return std::max<int64_t>(0, static_cast<int64_t>(std::ceil(std::min(value, 0x1p62) - std::max(1e-3, 1e-14 * value))));
-}
-
-template <typename Value, typename Item>
-bool IsAllowed(const std::vector<Value>& list, Item item) {
-  return list.empty() || std::find(list.begin(), list.end(), static_cast<Value>(item)) != list.end();
 }
 
 class RoundRobinCosting {

@@ -8,8 +8,6 @@
 namespace planwright {
 namespace {
 
-constexpr int64_t kBytesPerId = 4;
-
 struct Embedded {
   Value hidden;
   Value mask;
@@ -56,7 +54,7 @@ Value AddEncoderLayer(const BertConfig& config, const Value& x, const Value& mas
   return builder.LayerNorm("feed_forward_norm", builder.Add("feed_forward_add", {narrow, attended}));
 }
 
-void AddHead(const BertConfig& config, const Value& x, GraphBuilder& builder) {
+void AddBertHead(const BertConfig& config, const Value& x, GraphBuilder& builder) {
   builder.EnterLayer("head");
   const Value pooled = builder.Tanh("tanh", builder.Linear("pooler", builder.First("first_token", x), config.hidden));
   const Value logits = builder.Linear("classifier", builder.Dropout("dropout", pooled), config.classes);
@@ -81,7 +79,7 @@ OperatorGraph MakeModel(const std::string& display_name, const BertConfig& confi
     builder.EnterLayer("encoder." + std::to_string(layer));
     hidden = AddEncoderLayer(config, hidden, mask, builder);
   }
-  AddHead(config, hidden, builder);
+  AddBertHead(config, hidden, builder);
   return builder.Build();
 }
 

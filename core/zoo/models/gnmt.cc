@@ -8,7 +8,6 @@
 namespace planwright {
 namespace {
 
-constexpr int64_t kBytesPerId = 4;
 constexpr std::size_t kFeatures = 2;
 
 Value AddEmbedding(std::string_view layer, const GnmtConfig& config, GraphBuilder& builder) {

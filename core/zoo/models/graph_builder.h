@@ -37,6 +37,9 @@ using Shape = std::vector<int64_t>;
 
 int64_t NumElements(const Shape& shape);
 
+// Of a token, a label and whatever else is looked up by number.
+inline constexpr int64_t kBytesPerId = 4;
+
 // A value of the graph under construction: a tensor, seen in some shape.
 struct Value {
   TensorId tensor;

@@ -39,7 +39,7 @@ Pyramid AddPyramid(const std::array<Value, 4>& features, GraphBuilder& builder) 
 
 // As many 3 x 3 convolutions, each followed by an enlargement, as take the map to the size of the finest; that one has
 // a convolution alone.
-Value AddBranch(const Value& x, std::size_t enlargements, GraphBuilder& builder) {
+Value AddPyramidBranch(const Value& x, std::size_t enlargements, GraphBuilder& builder) {
   Value y = x;
   for (std::size_t step = 0; step < std::max<std::size_t>(1, enlargements); ++step) {
     const std::string prefix = absl::StrCat(step, "_");
@@ -49,11 +49,11 @@ Value AddBranch(const Value& x, std::size_t enlargements, GraphBuilder& builder)
   return y;
 }
 
-Value AddHead(const Pyramid& pyramid, int64_t classes, GraphBuilder& builder) {
+Value AddPyramidHead(const Pyramid& pyramid, int64_t classes, GraphBuilder& builder) {
   std::vector<Value> branches;
   for (std::size_t map = 0; map < pyramid.size(); ++map) {
     builder.EnterLayer("head." + MapName(map));
-    branches.push_back(AddBranch(pyramid[map], map, builder));
+    branches.push_back(AddPyramidBranch(pyramid[map], map, builder));
   }
   builder.EnterLayer("head.sum");
   const Value sum = builder.Add("add", branches);
@@ -86,7 +86,7 @@ absl::Status CheckConfig(const std::string& subject, const SemanticFpnConfig& co
 OperatorGraph MakeModel(const std::string& display_name, const SemanticFpnConfig& config) {
   const ImageBatch& batch = config.backbone.batch;
   GraphBuilder builder(display_name, batch.images, batch.bytes_per_element);
-  AddHead(AddPyramid(AddResNetFeatures(config.backbone, builder), builder), batch.classes, builder);
+  AddPyramidHead(AddPyramid(AddResNetFeatures(config.backbone, builder), builder), batch.classes, builder);
   return builder.Build();
 }
 

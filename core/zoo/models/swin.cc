@@ -10,7 +10,7 @@ constexpr int64_t kHeadSize = 32;
 // Pixels of a side of a patch, which becomes a token.
 constexpr int64_t kPatch = 4;
 // How many times the image is as wide as the map of the coarsest tokens.
-constexpr int64_t kCoarsest = 32;
+constexpr int64_t kCoarsestTokens = 32;
 constexpr int64_t kFeedForward = 4;
 
 // Builds one network. Values between layers are tokens, [images, height, width, channels].
@@ -93,13 +93,13 @@ class SwinBuilder {
 
 ZooKeys KeysOf(SwinConfig& config) {
   ZooKeys keys;
-  AddImageKeys(kCoarsest, config.batch, keys);
+  AddImageKeys(kCoarsestTokens, config.batch, keys);
   keys.AddWhole("window", 1, 128, config.window);
   return keys;
 }
 
 absl::Status CheckConfig(const std::string& subject, const SwinConfig& config) {
-  const int64_t unit = kCoarsest * config.window;
+  const int64_t unit = kCoarsestTokens * config.window;
   if (config.batch.image_size % unit == 0) return absl::OkStatus();
   return absl::InvalidArgumentError(
       absl::StrCat(subject, ": image must be a multiple of 32 x window, ", unit, ", is ", config.batch.image_size));

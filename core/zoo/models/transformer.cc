@@ -16,7 +16,6 @@ namespace {
 using Kind = TransformerConfig::Kind;
 using AttentionForm = TransformerConfig::AttentionForm;
 
-constexpr int64_t kBytesPerId = 4;
 constexpr int64_t kMaxHeads = 1'024;
 // Bounds every tensor: the scores of all heads have at most 2^24 x 2^20 x 2^10 x 4 = 2^56 bytes.
 constexpr int64_t kMaxTokensPerMicroBatch = int64_t{1} << 24;

@@ -10,12 +10,7 @@
 #include "server/serving/admission/retry_delay.h"
 
 namespace planwright::server {
-namespace {
-
-// What a tenant that waits too much is told to wait.
-constexpr std::chrono::milliseconds kRetryDelay{1000};
-
-}  // namespace
+namespace {}  // namespace
 
 double FairQueue::Tenant::TokensAt(TimePoint now, const TenantLimits& limits) const {
   if (!tokens_at.has_value()) return limits.burst;

@@ -6,11 +6,7 @@
 #include "server/serving/admission/retry_delay.h"
 
 namespace planwright::server {
-namespace {
-
-constexpr std::chrono::milliseconds kRetryDelay{1000};
-
-}  // namespace
+namespace {}  // namespace
 
 absl::Status MemoryAccount::Hold::Add(int64_t bytes) {
   const Options& options = account_.options_;

@@ -9,6 +9,9 @@
 
 namespace planwright::server {
 
+// What those are told to wait for whom there is no room.
+inline constexpr std::chrono::milliseconds kRetryDelay{1000};
+
 // `status` with the time after which a caller may try again. REQUIRES: status is not OK.
 absl::Status WithRetryDelay(absl::Status status, std::chrono::milliseconds delay);
 

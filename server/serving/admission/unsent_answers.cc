@@ -9,7 +9,6 @@
 namespace planwright::server {
 namespace {
 
-constexpr std::chrono::milliseconds kRetryDelay{1000};
 constexpr std::chrono::seconds kTick{1};
 
 // A second for each MiB begun: a reader slower than that takes more than it gives.

@@ -9,8 +9,6 @@
 namespace planwright::server {
 namespace {
 
-constexpr std::chrono::milliseconds kRetryDelay{1000};
-
 absl::Status Full(std::string why) {
   return WithRetryDelay(absl::ResourceExhaustedError(absl::StrCat("the server is full: ", std::move(why))),
                         kRetryDelay);

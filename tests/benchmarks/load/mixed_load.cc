@@ -32,7 +32,7 @@ using std::chrono::milliseconds;
 using Clock = std::chrono::steady_clock;
 using grpc::StatusCode;
 
-constexpr char kCreatePlan[] = "/planwright.v1.PlanningService/CreatePlan";
+constexpr char kCreatePlanCall[] = "/planwright.v1.PlanningService/CreatePlan";
 constexpr int64_t kMaxMessageBytes = int64_t{1} << 20;
 constexpr int kStoredPlans = 10'000;
 constexpr milliseconds kPatience{10'000};
@@ -101,7 +101,7 @@ void FillStore(const std::string& store_name) {
   {
     TestServer server({.store = store_name});
     RawClient client(server.address(), TestServer::token());
-    if (client.Call(kCreatePlan, Encode(StoredRequest("plan-0"))).code != StatusCode::OK) {
+    if (client.Call(kCreatePlanCall, Encode(StoredRequest("plan-0"))).code != StatusCode::OK) {
       throw std::runtime_error("the first plan cannot be stored");
     }
   }
@@ -130,7 +130,7 @@ int MeasureMixedLoad(double rate, double seconds) {
     std::this_thread::sleep_until(start +
                                   std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(i / rate)));
     if (kind.is_cancelled) kind.cancel();
-    kind.cancel = client.Start(kCreatePlan, request, kPatience, [&](const CallResult& result) {
+    kind.cancel = client.Start(kCreatePlanCall, request, kPatience, [&](const CallResult& result) {
       {
         const std::lock_guard lock(mutex);
         kind.times.push_back(result.milliseconds);
@@ -164,7 +164,7 @@ void MeasureRestart() {
   const Clock::time_point start = Clock::now();
   TestServer server({.store = store});
   RawClient client(server.address(), TestServer::token());
-  const CallResult first = client.Call(kCreatePlan, Encode(StoredRequest(absl::StrCat("plan-", kStoredPlans / 2))));
+  const CallResult first = client.Call(kCreatePlanCall, Encode(StoredRequest(absl::StrCat("plan-", kStoredPlans / 2))));
   const double elapsed = std::chrono::duration<double, std::milli>(Clock::now() - start).count();
   std::cout << absl::StrFormat("\nrestart with %d stored plans: %s after %.0f ms (target: 1000)\n", kStoredPlans,
                                first.code == StatusCode::OK ? "the first answer" : "AN ERROR", elapsed);

@@ -60,7 +60,7 @@ struct Shape {
 };
 
 // Micro-batches: 8 of 1 sample on each rank; the optimizer is sharded; nothing is computed again.
-v1::Plan MakePlan(const v1::Graph& graph, const Shape& shape = {}) {
+v1::Plan MakeJointPlan(const v1::Graph& graph, const Shape& shape = {}) {
   v1::Plan plan;
   plan.mutable_problem()->mutable_joint()->set_global_batch(8 * shape.data);
   v1::JointPlan& joint = *plan.mutable_joint();
@@ -130,7 +130,7 @@ std::string ContradictionOf(const v1::Plan& plan, const v1::Graph& graph) {
 
 TEST(JointMegatronTest, SaysDegreesBatchShardingAndShape) {
   const v1::Graph graph = MakeModel(4);
-  EXPECT_EQ(TextOf("megatron", MakePlan(graph), graph),
+  EXPECT_EQ(TextOf("megatron", MakeJointPlan(graph), graph),
             "--tensor-model-parallel-size 2 --sequence-parallel --pipeline-model-parallel-size 2 --micro-batch-size 1 "
             "--global-batch-size 16 --use-distributed-optimizer --num-layers 4 --hidden-size 64 --ffn-hidden-size 128 "
             "--num-attention-heads 8 --kv-channels 8 --group-query-attention --num-query-groups 2 --attention-backend "
@@ -140,23 +140,23 @@ TEST(JointMegatronTest, SaysDegreesBatchShardingAndShape) {
 
 TEST(JointMegatronTest, UnequalStagesAreALayout) {
   const v1::Graph graph = MakeModel(5);
-  EXPECT_THAT(TextOf("megatron", MakePlan(graph, {.runs = {2, 3}}), graph),
+  EXPECT_THAT(TextOf("megatron", MakeJointPlan(graph, {.runs = {2, 3}}), graph),
               HasSubstr("--pipeline-model-parallel-layout 'Et*2|t*3L' "));
   const v1::Graph seven = MakeModel(7);
-  const std::string interleaved = TextOf("megatron", MakePlan(seven, {.runs = {1, 2, 2, 2}}), seven);
+  const std::string interleaved = TextOf("megatron", MakeJointPlan(seven, {.runs = {1, 2, 2, 2}}), seven);
   EXPECT_THAT(interleaved, HasSubstr("--pipeline-model-parallel-size 2 --pipeline-model-parallel-layout "
                                      "'Et|t*2|t*2|t*2L' "));
 }
 
 TEST(JointMegatronTest, EqualInterleavedStagesAreLayersOfAVirtualStage) {
   const v1::Graph graph = MakeModel(8);
-  EXPECT_THAT(TextOf("megatron", MakePlan(graph, {.runs = {2, 2, 2, 2}}), graph),
+  EXPECT_THAT(TextOf("megatron", MakeJointPlan(graph, {.runs = {2, 2, 2, 2}}), graph),
               HasSubstr("--pipeline-model-parallel-size 2 --num-layers-per-virtual-pipeline-stage 2 --micro"));
 }
 
 TEST(JointMegatronTest, RecomputationIsUniformOrTheFirstLayersOfEveryRun) {
   const v1::Graph graph = MakeModel(5);
-  v1::Plan plan = MakePlan(graph, {.runs = {2, 3}});
+  v1::Plan plan = MakeJointPlan(graph, {.runs = {2, 3}});
   Recompute(plan, 0, 0, {kFull, kFull});
   Recompute(plan, 1, 0, {kFull, kFull, kNone});
   // Stage 0 has no third layer, so that two of each or three of each are not the same.
@@ -189,7 +189,7 @@ TEST(JointMegatronTest, ExpertsAndLatentAttention) {
   shape.set_kv_rank(16);
   shape.set_rope_width(4);
   shape.set_value_width(8);
-  v1::Plan plan = MakePlan(graph);
+  v1::Plan plan = MakeJointPlan(graph);
   for (v1::Stage& stage : *plan.mutable_stages()) stage.mutable_joint()->set_expert_degree(2);
   const std::string text = TextOf("megatron", plan, graph);
   EXPECT_THAT(text, HasSubstr("--expert-model-parallel-size 2 --expert-tensor-parallel-size 2 "));
@@ -204,8 +204,8 @@ TEST(JointMegatronTest, ExpertsAndLatentAttention) {
 
 TEST(JointShardingTest, EachTrainerSaysWhatItRuns) {
   const v1::Graph graph = MakeModel(4);
-  v1::Plan pipeline = MakePlan(graph);
-  v1::Plan one = MakePlan(graph, {.runs = {4}, .stages = 1});
+  v1::Plan pipeline = MakeJointPlan(graph);
+  v1::Plan one = MakeJointPlan(graph, {.runs = {4}, .stages = 1});
   for (v1::Plan* plan : {&pipeline, &one}) {
     plan->mutable_joint()->set_optimizer_sharding(v1::OPTIMIZER_SHARDING_PARAMETERS);
   }
@@ -220,14 +220,14 @@ TEST(JointShardingTest, EachTrainerSaysWhatItRuns) {
   EXPECT_THAT(TextOf("megatron", pipeline, graph), Not(HasSubstr("--use-distributed-optimizer")));
   EXPECT_THAT(RefusalOf("torchtitan", pipeline, graph), HasSubstr("nothing is sharded"));
   EXPECT_THAT(TextOf("deepspeed", pipeline, graph), HasSubstr("\"zero_optimization\": {\"stage\": 0}"));
-  v1::Plan replicas = MakePlan(graph, {.runs = {4}, .stages = 1, .tensor = 1});
+  v1::Plan replicas = MakeJointPlan(graph, {.runs = {4}, .stages = 1, .tensor = 1});
   replicas.mutable_joint()->set_optimizer_sharding(v1::OPTIMIZER_SHARDING_NONE);
   EXPECT_THAT(TextOf("torchtitan", replicas, graph), HasSubstr("data_parallel_replicate_degree=2,\n"));
 }
 
 TEST(JointTorchtitanTest, SaysItsSections) {
   const v1::Graph graph = MakeModel(5);
-  const v1::Plan plan = MakePlan(graph, {.runs = {2, 3}});
+  const v1::Plan plan = MakeJointPlan(graph, {.runs = {2, 3}});
   EXPECT_EQ(TextOf("torchtitan_toml", plan, graph),
             "[parallelism]\n"
             "data_parallel_replicate_degree = 1\n"
@@ -254,7 +254,7 @@ TEST(JointTorchtitanTest, SaysItsSections) {
 
 TEST(JointScheduleCsvTest, InterleavedStagesTakeTurnsWithTheirRuns) {
   const v1::Graph graph = MakeModel(4);
-  v1::Plan plan = MakePlan(graph, {.runs = {1, 1, 1, 1}});
+  v1::Plan plan = MakeJointPlan(graph, {.runs = {1, 1, 1, 1}});
   plan.mutable_joint()->set_micro_batches(2);
   EXPECT_EQ(TextOf("schedule_csv", plan, graph),
             "0F0,0F1,2F0,2F1,,2B0,,2B1,0B0,0B1\n"
@@ -273,7 +273,7 @@ TEST(JointScheduleCsvTest, InterleavedStagesTakeTurnsWithTheirRuns) {
 
 TEST(JointExportTest, UnequalDegreesAreRefusedByTrainers) {
   const v1::Graph graph = MakeModel(4);
-  v1::Plan plan = MakePlan(graph);
+  v1::Plan plan = MakeJointPlan(graph);
   plan.mutable_stages(1)->mutable_joint()->set_tensor_degree(4);
   plan.mutable_stages(1)->mutable_joint()->set_data_degree(1);
   for (const char* target : {"megatron", "torchtitan", "torchtitan_toml", "deepspeed", "torch_pipelining"}) {
@@ -283,7 +283,7 @@ TEST(JointExportTest, UnequalDegreesAreRefusedByTrainers) {
 
 TEST(JointExportTest, PlansThatContradictThemselvesAreNotWritten) {
   const v1::Graph graph = MakeModel(4);
-  const v1::Plan good = MakePlan(graph);
+  const v1::Plan good = MakeJointPlan(graph);
   v1::Plan plan = good;
   plan.mutable_stages(0)->mutable_joint()->set_data_degree(0);
   EXPECT_THAT(ContradictionOf(plan, graph), HasSubstr("has a degree of 0"));
@@ -314,7 +314,7 @@ TEST(JointExportTest, PlansThatContradictThemselvesAreNotWritten) {
 
 TEST(JointPictureTest, BarsFillTheStep) {
   const v1::Graph graph = MakeModel(4);
-  v1::Plan plan = MakePlan(graph);
+  v1::Plan plan = MakeJointPlan(graph);
   plan.set_objective_ms(100);
   plan.mutable_stages(0)->set_compute_ms(10);
   plan.mutable_stages(0)->set_allreduce_ms(20);

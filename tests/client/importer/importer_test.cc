@@ -21,12 +21,12 @@ constexpr char kGraphJson[] = R"({"operators": [{"name": "a"}], "tensors": []})"
 constexpr char kDevicePlacementJson[] = R"({"maxSizePerFPGA": 5, "maxFPGAs": 1, "maxCPUs": 0, "nodes": [
   {"id": 1, "supportedOnFpga": 1, "fpgaLatency": 1, "cpuLatency": 2, "isBackwardNode": 0}], "edges": []})";
 
-absl::StatusOr<ImportedRequest> Import(const std::string& text) {
+absl::StatusOr<ImportedRequest> ImportRequest(const std::string& text) {
   return ImportGraph(text, "g.json", {.format = GraphFormat::kAuto});
 }
 
-std::string ErrorIn(const std::string& text) {
-  const auto imported = Import(text);
+std::string ErrorInRequest(const std::string& text) {
+  const auto imported = ImportRequest(text);
   EXPECT_EQ(imported.status().code(), absl::StatusCode::kInvalidArgument) << text;
   return std::string(imported.status().message());
 }
@@ -36,7 +36,7 @@ TEST(ImporterTest, ReadsAGraphInEveryForm) {
        {kGraphJson, R"({"displayName": "x", "operators": [{"name": "a"}]})", R"(operators { name: "a" })",
         "# made by hand\noperators: [{ name: \"a\" }]", R"({"graph": {"operators": [{"name": "a"}]}})",
         R"(graph { operators { name: "a" } })"}) {
-    const auto imported = Import(text);
+    const auto imported = ImportRequest(text);
     ASSERT_TRUE(imported.ok()) << text << "\n" << imported.status();
     ASSERT_THAT(imported->request.graph().operators(), SizeIs(1)) << text;
     EXPECT_EQ(imported->request.graph().operators(0).name(), "a");
@@ -45,7 +45,7 @@ TEST(ImporterTest, ReadsAGraphInEveryForm) {
 }
 
 TEST(ImporterTest, ReadsAWholeRequest) {
-  const auto imported = Import(
+  const auto imported = ImportRequest(
       R"({"graph_reference": "zoo:bert-base", "cluster": {"display_name": "c"}, "problem": {"micro_batches": 4},
           "options": {"seed": "7", "time_limit": "2s"}})");
   ASSERT_TRUE(imported.ok()) << imported.status();
@@ -65,24 +65,24 @@ TEST(ImporterTest, ForcedFormatsDoNotGuess) {
 }
 
 TEST(ImporterTest, GoldenErrors) {
-  EXPECT_EQ(ErrorIn(""), "g.json: is empty");
-  EXPECT_EQ(ErrorIn(" \n\t# nothing here"), "g.json: is empty");
-  EXPECT_EQ(ErrorIn("\x7f"
-                    "ELF"),
+  EXPECT_EQ(ErrorInRequest(""), "g.json: is empty");
+  EXPECT_EQ(ErrorInRequest(" \n\t# nothing here"), "g.json: is empty");
+  EXPECT_EQ(ErrorInRequest("\x7f"
+                           "ELF"),
             "g.json: is neither JSON nor text proto; a graph can be: JSON and text proto of graph.proto, "
             "device-placement, PipeDream, Piper, ONNX, torch.export and the config.json of transformers");
-  EXPECT_THAT(ErrorIn("hello world"), StartsWith("g.json: is neither JSON nor text proto; a graph can be: "));
-  EXPECT_EQ(ErrorIn("[1, 2]"), "g.json: must hold a JSON object");
-  EXPECT_EQ(ErrorIn(R"({"problem": {}})"), "g.json: holds no graph");
-  EXPECT_EQ(ErrorIn("operators { nam: \"a\" }"),
+  EXPECT_THAT(ErrorInRequest("hello world"), StartsWith("g.json: is neither JSON nor text proto; a graph can be: "));
+  EXPECT_EQ(ErrorInRequest("[1, 2]"), "g.json: must hold a JSON object");
+  EXPECT_EQ(ErrorInRequest(R"({"problem": {}})"), "g.json: holds no graph");
+  EXPECT_EQ(ErrorInRequest("operators { nam: \"a\" }"),
             "g.json: line 1, column 16: Message type \"planwright.v1.Operator\" has no field named \"nam\".");
-  EXPECT_EQ(ErrorIn(R"({"fpgas": [], "cpus": []})"),
+  EXPECT_EQ(ErrorInRequest(R"({"fpgas": [], "cpus": []})"),
             "g.json: holds a plan, not a graph: give it to `planwright evaluate --plan`");
 }
 
 TEST(ImporterTest, NamesFilesOfOtherKinds) {
   const auto seems = [](const std::string& text) {
-    const std::string error = ErrorIn(text);
+    const std::string error = ErrorInRequest(text);
     constexpr std::string_view kPrefix = "g.json: seems to be ";
     EXPECT_THAT(error, StartsWith(std::string(kPrefix)));
     return error.substr(kPrefix.size(), error.find("; a graph can be: ") - kPrefix.size());
@@ -121,10 +121,10 @@ TEST(ImporterTest, SaysWhereASwappedFileBelongs) {
   const std::string cluster = R"({"device_classes": [{"name": "gpu"}]})";
   const std::string plan = R"({"problem": {}, "stages": [{"operators": ["a"]}]})";
   const std::string not_a_graph = "g.json: holds a plan, not a graph: give it to `planwright evaluate --plan`";
-  EXPECT_EQ(ErrorIn(plan), not_a_graph);
-  EXPECT_EQ(ErrorIn(R"({"valid": true, "plan": {}})"), not_a_graph);
-  EXPECT_EQ(ErrorIn(R"(stages { operators: "a" })"), not_a_graph);
-  EXPECT_EQ(ErrorIn(cluster), "g.json: holds a cluster, not a graph: give it to --cluster");
+  EXPECT_EQ(ErrorInRequest(plan), not_a_graph);
+  EXPECT_EQ(ErrorInRequest(R"({"valid": true, "plan": {}})"), not_a_graph);
+  EXPECT_EQ(ErrorInRequest(R"(stages { operators: "a" })"), not_a_graph);
+  EXPECT_EQ(ErrorInRequest(cluster), "g.json: holds a cluster, not a graph: give it to --cluster");
   const auto cluster_error = [](const std::string& text) {
     return std::string(ImportCluster(text, "c").status().message());
   };
@@ -147,7 +147,9 @@ TEST(ImporterTest, TextProtoIsNoDevicePlacementFile) {
 }
 
 TEST(ImporterTest, NativeJsonErrorsHavePaths) {
-  const auto violations = [](const std::string& text) { return ErrorDetailsOf(Import(text).status()).violations; };
+  const auto violations = [](const std::string& text) {
+    return ErrorDetailsOf(ImportRequest(text).status()).violations;
+  };
   EXPECT_THAT(
       violations(R"({"operators": [{"name": "a"}, {"nam": "b"}]})"),
       ElementsAre(FieldViolation{"graph.operators[1].nam", "is not a field of this format; did you mean name?"}));
@@ -168,7 +170,7 @@ TEST(ImporterTest, DeepTextProtoIsRefused) {
   // Nothing of ours nests without end; an unknown field must not do so either.
   std::string hostile;
   for (int i = 0; i < 200'000; ++i) hostile += "graph {";
-  EXPECT_THAT(ErrorIn(hostile), StartsWith("g.json: line 1, column "));
+  EXPECT_THAT(ErrorInRequest(hostile), StartsWith("g.json: line 1, column "));
 }
 
 TEST(ImporterTest, ReadsAClusterFromEveryFileThatHasOne) {

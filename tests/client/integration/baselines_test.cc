@@ -17,15 +17,15 @@ namespace {
 
 using nlohmann::json;
 
-struct Published {
+struct PublishedBaselines {
   const char* name;
-  // Rounded to hundredths.
+  // RoundedBaseline to hundredths.
   double pipedream_ms;
 };
 
-double Rounded(const json& value) { return std::round(value.get<double>() * 100) / 100; }
+double RoundedBaseline(const json& value) { return std::round(value.get<double>() * 100) / 100; }
 
-class PublishedBaselinesTest : public ::testing::TestWithParam<Published> {};
+class PublishedBaselinesTest : public ::testing::TestWithParam<PublishedBaselines> {};
 
 // docs/benchmarks.md says why two values differ from the printed ones (39.38 and 33.03).
 TEST_P(PublishedBaselinesTest, PipedreamReachesThePublishedValue) {
@@ -34,15 +34,17 @@ TEST_P(PublishedBaselinesTest, PipedreamReachesThePublishedValue) {
   const Finished planned =
       Planwright({"plan", absl::StrCat("--graph=", *file), "--algorithm=pipedream", "--output=json"});
   ASSERT_EQ(planned.exit_code, 0) << planned.err;
-  EXPECT_EQ(Rounded(json::parse(planned.out)["objective_ms"]), GetParam().pipedream_ms);
+  EXPECT_EQ(RoundedBaseline(json::parse(planned.out)["objective_ms"]), GetParam().pipedream_ms);
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Table1, PublishedBaselinesTest,
-    ::testing::Values(Published{"layer_bert24_inference", 17.79}, Published{"layer_bert24_training", 41.75},
-                      Published{"layer_resnet50_inference", 39.40}, Published{"layer_resnet50_training", 83.67},
-                      Published{"layer_inceptionv3_inference", 60.42}, Published{"layer_gnmt_inference", 32.91}),
-    [](const auto& instance) { return std::string(instance.param.name); });
+INSTANTIATE_TEST_SUITE_P(Table1, PublishedBaselinesTest,
+                         ::testing::Values(PublishedBaselines{"layer_bert24_inference", 17.79},
+                                           PublishedBaselines{"layer_bert24_training", 41.75},
+                                           PublishedBaselines{"layer_resnet50_inference", 39.40},
+                                           PublishedBaselines{"layer_resnet50_training", 83.67},
+                                           PublishedBaselines{"layer_inceptionv3_inference", 60.42},
+                                           PublishedBaselines{"layer_gnmt_inference", 32.91}),
+                         [](const auto& instance) { return std::string(instance.param.name); });
 
 TEST(PublishedBaselinesTest, EvaluationGivesTheExpertsValue) {
   const auto graph = SharedFile("workloads/device-placement/throughput/layer_bert24_inference.json");
@@ -50,7 +52,7 @@ TEST(PublishedBaselinesTest, EvaluationGivesTheExpertsValue) {
   if (!graph.has_value() || !expert.has_value()) GTEST_SKIP() << "the published workloads are not there";
   const Finished evaluated =
       Planwright({"evaluate", absl::StrCat("--graph=", *graph), absl::StrCat("--plan=", *expert), "--output=json"});
-  EXPECT_EQ(Rounded(json::parse(evaluated.out)["objective_ms"]), 20.08);
+  EXPECT_EQ(RoundedBaseline(json::parse(evaluated.out)["objective_ms"]), 20.08);
 }
 
 // Two algorithms on a model of the zoo, without the times.

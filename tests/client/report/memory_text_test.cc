@@ -6,14 +6,14 @@
 namespace planwright::client {
 namespace {
 
-v1::Plan Parse(const std::string& text) {
+v1::Plan ParsePlan(const std::string& text) {
   v1::Plan plan;
   EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(text, &plan));
   return plan;
 }
 
 v1::Plan TrainingPlan() {
-  return Parse(R"pb(
+  return ParsePlan(R"pb(
     problem {
       workload: WORKLOAD_TRAINING
       memory_model { kind: KIND_COMPONENTS weight_versions: 1 gradient_copies: 1 optimizer_bytes_per_parameter_byte: 0 }

@@ -10,8 +10,6 @@
 namespace planwright::client {
 namespace {
 
-constexpr Table::Align kRight = Table::Align::kRight;
-
 TEST(TableTest, AlignsColumns) {
   Table table({{"name"}, {"load", kRight}});
   table.AddRow({"a", "1.5"});

@@ -13,7 +13,7 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
 // a -> b, 4 ms each, the transfer 1 ms; each says how much memory it needs.
-OperatorGraph Pair() {
+OperatorGraph TwoInARow() {
   OperatorGraph graph;
   graph.operators = {MeasuredOperator("a", 4), MeasuredOperator("b", 4)};
   for (Operator& op : graph.operators) op.parameter_bytes = 10;
@@ -35,10 +35,10 @@ std::vector<std::string> WarningsOf(const OperatorGraph& graph, const Cluster& c
   return CostPlan({graph, cluster, resolved, costs}, placement).warnings;
 }
 
-TEST(PlanWarningsTest, NoneForAPlausiblePlan) { EXPECT_THAT(WarningsOf(Pair()), IsEmpty()); }
+TEST(PlanWarningsTest, NoneForAPlausiblePlan) { EXPECT_THAT(WarningsOf(TwoInARow()), IsEmpty()); }
 
 TEST(PlanWarningsTest, CountsRooflineEstimates) {
-  OperatorGraph graph = Pair();
+  OperatorGraph graph = TwoInARow();
   Cluster cluster = LimitedCluster();
   cluster.device_classes[0].peak_flops = 1e12;
   graph.operators[0].costs.clear();
@@ -49,7 +49,7 @@ TEST(PlanWarningsTest, CountsRooflineEstimates) {
 }
 
 TEST(PlanWarningsTest, ImplausiblyShortTransfers) {
-  OperatorGraph graph = Pair();
+  OperatorGraph graph = TwoInARow();
   graph.tensors[0].transfer = Picoseconds(400'000);  // 1e-4 of 4 ms
   EXPECT_THAT(WarningsOf(graph), IsEmpty());
   graph.tensors[0].transfer = Picoseconds(200'000);
@@ -60,7 +60,7 @@ TEST(PlanWarningsTest, ImplausiblyShortTransfers) {
 }
 
 TEST(PlanWarningsTest, ImplausiblyLongTransfers) {
-  OperatorGraph graph = Pair();
+  OperatorGraph graph = TwoInARow();
   graph.tensors[0].transfer = Milliseconds(400);
   EXPECT_THAT(WarningsOf(graph), IsEmpty());
   graph.tensors[0].transfer = Milliseconds(800);
@@ -70,7 +70,7 @@ TEST(PlanWarningsTest, ImplausiblyLongTransfers) {
 }
 
 TEST(PlanWarningsTest, FreeTransfersAreNoSlipOfUnits) {
-  OperatorGraph graph = Pair();
+  OperatorGraph graph = TwoInARow();
   graph.tensors[0].transfer = Picoseconds(0);
   EXPECT_THAT(WarningsOf(graph), IsEmpty());
 }
@@ -106,19 +106,19 @@ TEST(PlanWarningsTest, TrainingWithoutBackwardTimes) {
   PlanningProblem problem;
   problem.workload = Workload::kTraining;
   EXPECT_THAT(
-      WarningsOf(Pair(), LimitedCluster(), problem),
+      WarningsOf(TwoInARow(), LimitedCluster(), problem),
       ElementsAre("the workload is TRAINING, but the graph has no backward times: backward passes take no time"));
 }
 
 TEST(PlanWarningsTest, AcceleratorsWithoutMemoryLimit) {
   EXPECT_THAT(
-      WarningsOf(Pair(), SmallCluster(2)),
+      WarningsOf(TwoInARow(), SmallCluster(2)),
       ElementsAre("accelerators of class \"accelerator\" have no memory_bytes: their memory counts as unlimited"));
-  EXPECT_THAT(WarningsOf(Pair(), SmallCluster(0, 2)), IsEmpty()) << "CPUs usually have no limit";
+  EXPECT_THAT(WarningsOf(TwoInARow(), SmallCluster(0, 2)), IsEmpty()) << "CPUs usually have no limit";
 }
 
 TEST(PlanWarningsTest, LimitsThatNothingCountsAgainst) {
-  OperatorGraph graph = Pair();
+  OperatorGraph graph = TwoInARow();
   for (Operator& op : graph.operators) op.parameter_bytes = 0;
   EXPECT_THAT(WarningsOf(graph),
               ElementsAre("no operator says how much memory it needs: memory limits were held against buffers only"));
@@ -128,7 +128,7 @@ TEST(PlanWarningsTest, LimitsThatNothingCountsAgainst) {
 
 TEST(PlanWarningsTest, TransferTimesThatAHierarchyIgnores) {
   const HierarchyInterconnect levels{.levels = {{.fan_out = 2, .bandwidth_bytes_per_second = 1e9}}};
-  OperatorGraph graph = Pair();
+  OperatorGraph graph = TwoInARow();
   graph.tensors[0].size_bytes = 1'000'000;
   EXPECT_THAT(WarningsOf(graph, SmallCluster(2, 0, levels, 1'000)),
               ElementsAre("1 tensor has a transfer_ms, which this interconnect ignores: it goes by size_bytes"));
@@ -139,7 +139,7 @@ TEST(PlanWarningsTest, TransferTimesThatAHierarchyIgnores) {
 TEST(PlanWarningsTest, LayersThatNobodyNames) {
   PlanningProblem problem;
   problem.granularity = Granularity::kLayer;
-  OperatorGraph graph = Pair();
+  OperatorGraph graph = TwoInARow();
   EXPECT_THAT(WarningsOf(graph, LimitedCluster(), problem),
               ElementsAre("the granularity is LAYER, but no operator names its layer: operators were placed one by "
                           "one"));

@@ -15,7 +15,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-std::vector<Violation> Validate(const Cluster& cluster, const ModelLimits& limits = {}) {
+std::vector<Violation> InCluster(const Cluster& cluster, const ModelLimits& limits = {}) {
   Violations violations;
   ValidateCluster(cluster, limits, violations);
   return violations.listed();
@@ -36,7 +36,7 @@ class ClusterRuleTest : public ::testing::TestWithParam<ClusterCase> {};
 TEST_P(ClusterRuleTest, IsTheOnlyViolation) {
   Cluster cluster = SmallCluster(3, 1);
   GetParam().mutate(cluster);
-  EXPECT_THAT(Validate(cluster), ElementsAre(Breaks(GetParam().path, GetParam().rule)));
+  EXPECT_THAT(InCluster(cluster), ElementsAre(Breaks(GetParam().path, GetParam().rule)));
 }
 
 const double kInfinity = std::numeric_limits<double>::infinity();
@@ -306,24 +306,24 @@ TEST(ClusterValidatorTest, AcceptsValidClustersOfEveryKind) {
       matrix,
       TwoPairs()};
   for (const Interconnect& interconnect : interconnects) {
-    EXPECT_THAT(Validate(SmallCluster(3, 1, interconnect)), IsEmpty()) << InterconnectName(interconnect);
+    EXPECT_THAT(InCluster(SmallCluster(3, 1, interconnect)), IsEmpty()) << InterconnectName(interconnect);
   }
 }
 
 TEST(ClusterValidatorTest, RefusesAnEmptyCluster) {
-  EXPECT_THAT(Validate({}), ElementsAre(Breaks("cluster.device_classes", "must not be empty"),
-                                        Breaks("cluster.devices", "must not be empty")));
+  EXPECT_THAT(InCluster({}), ElementsAre(Breaks("cluster.device_classes", "must not be empty"),
+                                         Breaks("cluster.devices", "must not be empty")));
 }
 
 TEST(ClusterValidatorTest, RefusesMoreDevicesThanTheLimitWithoutLookingFurther) {
   Cluster cluster = SmallCluster(3);
   cluster.devices[0].name.clear();
-  EXPECT_THAT(Validate(cluster, {.max_devices = 2}),
+  EXPECT_THAT(InCluster(cluster, {.max_devices = 2}),
               ElementsAre(Breaks("cluster.devices", "must have at most 2 elements, has 3")));
 }
 
 TEST(ClusterValidatorTest, RefusesMatricesOfMoreThan2048Devices) {
-  EXPECT_THAT(Validate(SmallCluster(2049, 0, MatrixInterconnect{})),
+  EXPECT_THAT(InCluster(SmallCluster(2049, 0, MatrixInterconnect{})),
               ElementsAre(Breaks("cluster.interconnect.matrix.bandwidth_bytes_per_second",
                                  "must be for at most 2048 devices, there are 2049")));
 }
@@ -332,13 +332,13 @@ TEST(ClusterValidatorTest, RefusesLinksOfMoreThan2048Devices) {
   LinksInterconnect line;
   for (std::size_t i = 1; i < 2049; ++i) line.links.push_back(Link(i - 1, i));
   EXPECT_THAT(
-      Validate(SmallCluster(2049, 0, line)),
+      InCluster(SmallCluster(2049, 0, line)),
       ElementsAre(Breaks("cluster.interconnect.links.links", "must be for at most 2048 devices, there are 2049")));
 }
 
 TEST(ClusterValidatorTest, RefusesLevelsWithoutChildren) {
   EXPECT_THAT(
-      Validate(SmallCluster(4, 0, HierarchyInterconnect{{Level{.fan_out = -4, .bandwidth_bytes_per_second = 1}}})),
+      InCluster(SmallCluster(4, 0, HierarchyInterconnect{{Level{.fan_out = -4, .bandwidth_bytes_per_second = 1}}})),
       ElementsAre(Breaks("cluster.interconnect.hierarchy.levels[0].fan_out", "must be >= 1, is -4"),
                   Breaks("cluster.interconnect.hierarchy.levels",
                          "the product of the fan-outs must be the number of devices (4), is 0")));

@@ -22,7 +22,7 @@ OperatorGraph Triangle() {
   return graph;
 }
 
-std::vector<Violation> Validate(const OperatorGraph& graph, const ModelLimits& limits = {}) {
+std::vector<Violation> InGraph(const OperatorGraph& graph, const ModelLimits& limits = {}) {
   Violations violations;
   ValidateGraph(graph, limits, violations);
   return violations.listed();
@@ -43,7 +43,7 @@ class GraphRuleTest : public ::testing::TestWithParam<GraphCase> {};
 TEST_P(GraphRuleTest, IsTheOnlyViolation) {
   OperatorGraph graph = Triangle();
   GetParam().mutate(graph);
-  EXPECT_THAT(Validate(graph), ElementsAre(Breaks(GetParam().path, GetParam().rule)));
+  EXPECT_THAT(InGraph(graph), ElementsAre(Breaks(GetParam().path, GetParam().rule)));
 }
 
 const double kNan = std::numeric_limits<double>::quiet_NaN();
@@ -156,31 +156,31 @@ INSTANTIATE_TEST_SUITE_P(
                   "must not form a cycle, but 2 operators do: \"a\" -> \"c\" -> \"a\""}),
     GraphCaseName);
 
-TEST(GraphValidatorTest, AcceptsAValidGraph) { EXPECT_THAT(Validate(Triangle()), IsEmpty()); }
+TEST(GraphValidatorTest, AcceptsAValidGraph) { EXPECT_THAT(InGraph(Triangle()), IsEmpty()); }
 
 TEST(GraphValidatorTest, AcceptsBackwardOperators) {
   OperatorGraph graph = Triangle();
   graph.operators[2].pass = Pass::kBackward;
   graph.operators[2].forward_operator = OperatorId(0);
-  EXPECT_THAT(Validate(graph), IsEmpty());
+  EXPECT_THAT(InGraph(graph), IsEmpty());
 }
 
 TEST(GraphValidatorTest, RefusesAnEmptyGraph) {
-  EXPECT_THAT(Validate({}), ElementsAre(Breaks("graph.operators", "must not be empty")));
+  EXPECT_THAT(InGraph({}), ElementsAre(Breaks("graph.operators", "must not be empty")));
 }
 
 TEST(GraphValidatorTest, NegativeBackwardTimeIsBelowItsWeightPartToo) {
   OperatorGraph graph = Triangle();
   graph.operators[0].costs[0].backward = -Milliseconds(1);
-  EXPECT_THAT(Validate(graph), ElementsAre(Breaks("graph.operators[0].costs[0].backward_ms", "must be >= 0, is -1"),
-                                           Breaks("graph.operators[0].costs[0].backward_weight_ms",
-                                                  "must be <= backward_ms (-1), is 0")));
+  EXPECT_THAT(InGraph(graph), ElementsAre(Breaks("graph.operators[0].costs[0].backward_ms", "must be >= 0, is -1"),
+                                          Breaks("graph.operators[0].costs[0].backward_weight_ms",
+                                                 "must be <= backward_ms (-1), is 0")));
 }
 
 TEST(GraphValidatorTest, RefusesMoreThanTheLimitsWithoutLookingFurther) {
   OperatorGraph graph = Triangle();
   graph.operators[0].name.clear();
-  EXPECT_THAT(Validate(graph, {.max_operators = 2, .max_tensors = 1}),
+  EXPECT_THAT(InGraph(graph, {.max_operators = 2, .max_tensors = 1}),
               ElementsAre(Breaks("graph.operators", "must have at most 2 elements, has 3"),
                           Breaks("graph.tensors", "must have at most 1 elements, has 3")));
 }
@@ -190,7 +190,7 @@ TEST(GraphValidatorTest, FindsEveryViolation) {
   graph.operators[0].parameter_bytes = -1;
   graph.operators[2].name = "b";
   graph.tensors[0].size_bytes = -7;
-  EXPECT_EQ(Validate(graph).size(), 3U);
+  EXPECT_EQ(InGraph(graph).size(), 3U);
 }
 
 TEST(GraphValidatorTest, LongCyclesAreCutShort) {
@@ -200,7 +200,7 @@ TEST(GraphValidatorTest, LongCyclesAreCutShort) {
     graph.tensors.push_back(TimedTensor("t" + std::to_string(i), i, {(i + 1) % 10}, 1));
   }
   EXPECT_THAT(
-      Validate(graph),
+      InGraph(graph),
       ElementsAre(Breaks("graph.tensors",
                          "must not form a cycle, but 10 operators do: \"0\" -> \"1\" -> \"2\" -> \"3\" -> \"4\" "
                          "-> \"5\" -> \"6\" -> \"7\" -> ... -> \"0\"")));
@@ -212,7 +212,7 @@ TEST(GraphValidatorTest, NamesOnlyOperatorsOfTheCycle) {
   for (std::size_t i = 0; i < 4; ++i) graph.operators.push_back(MeasuredOperator(std::to_string(i), 1));
   graph.tensors = {TimedTensor("t0", 0, {1}, 1), TimedTensor("t1", 1, {2}, 1), TimedTensor("t2", 2, {1, 3}, 1)};
   EXPECT_THAT(
-      Validate(graph),
+      InGraph(graph),
       ElementsAre(Breaks("graph.tensors", "must not form a cycle, but 2 operators do: \"1\" -> \"2\" -> \"1\"")));
 }
 
@@ -229,18 +229,18 @@ TEST(VariantRulesTest, NamesEveryMistakeAndItsPath) {
   broken.recomputation = {.extra = Picoseconds(-1), .activation_bytes = 5, .workspace_bytes = -1};
   graph.operators[1].variants = {broken};
   const std::string path = "graph.operators[1].variants[0]";
-  EXPECT_THAT(Validate(graph), ElementsAre(Breaks(path + ".tensor_degree", "must be in 1 .. 16777216, is 0"),
-                                           Breaks(path + ".samples", "must be >= 1, is 0"),
-                                           Breaks(path + ".forward_ms", "must be >= 0, is -1e-09"),
-                                           Breaks(path + ".backward_ms", "must be >= 0, is -1e-09"),
-                                           Breaks(path + ".parameter_bytes", "must be >= 0, is -1"),
-                                           Breaks(path + ".activation_bytes", "must be >= 0, is -1"),
-                                           Breaks(path + ".workspace_bytes", "must be >= 0, is -1"),
-                                           Breaks(path + ".output_bytes", "must be >= 0, is -1"),
-                                           Breaks(path + ".recomputation.extra_ms", "must be >= 0, is -1e-09"),
-                                           Breaks(path + ".recomputation.workspace_bytes", "must be >= 0, is -1"),
-                                           Breaks(path + ".recomputation.activation_bytes",
-                                                  "must be at most activation_bytes of the variant (-1), is 5")));
+  EXPECT_THAT(InGraph(graph), ElementsAre(Breaks(path + ".tensor_degree", "must be in 1 .. 16777216, is 0"),
+                                          Breaks(path + ".samples", "must be >= 1, is 0"),
+                                          Breaks(path + ".forward_ms", "must be >= 0, is -1e-09"),
+                                          Breaks(path + ".backward_ms", "must be >= 0, is -1e-09"),
+                                          Breaks(path + ".parameter_bytes", "must be >= 0, is -1"),
+                                          Breaks(path + ".activation_bytes", "must be >= 0, is -1"),
+                                          Breaks(path + ".workspace_bytes", "must be >= 0, is -1"),
+                                          Breaks(path + ".output_bytes", "must be >= 0, is -1"),
+                                          Breaks(path + ".recomputation.extra_ms", "must be >= 0, is -1e-09"),
+                                          Breaks(path + ".recomputation.workspace_bytes", "must be >= 0, is -1"),
+                                          Breaks(path + ".recomputation.activation_bytes",
+                                                 "must be at most activation_bytes of the variant (-1), is 5")));
 }
 
 TEST(VariantRulesTest, SizesOfADegreeAgree) {
@@ -262,7 +262,7 @@ TEST(VariantRulesTest, SizesOfADegreeAgree) {
   graph.operators[0].variants = {first, again, other_class, other_degree};
   const std::string path = "graph.operators[0].variants[1]";
   const std::string as = " as variants[0] of the same degrees, layouts and class";
-  EXPECT_THAT(Validate(graph),
+  EXPECT_THAT(InGraph(graph),
               ElementsAre(Breaks(path, "must not state the degrees, layouts, class and samples of variants[0] again"),
                           Breaks(path + ".parameter_bytes", "must be 8" + as + ", is 9"),
                           Breaks(path + ".recomputation", "must be set" + as),
@@ -276,9 +276,9 @@ TEST(VariantRulesTest, ExchangesAreOfTensorsOfTheOperator) {
   graph.operators[0].variants = {variant};
   const std::string path = "graph.operators[0].variants[0].boundary_exchanges";
   const std::string rule = "must be a tensor that the operator makes or reads, is \"nothing\"";
-  EXPECT_THAT(Validate(graph), ElementsAre(Breaks(path + "[0].bytes", "must be >= 0, is -1"),
-                                           Breaks(path + "[1].tensor", "must not be listed twice"),
-                                           Breaks(path + "[0].tensor", rule), Breaks(path + "[1].tensor", rule)));
+  EXPECT_THAT(InGraph(graph), ElementsAre(Breaks(path + "[0].bytes", "must be >= 0, is -1"),
+                                          Breaks(path + "[1].tensor", "must not be listed twice"),
+                                          Breaks(path + "[0].tensor", rule), Breaks(path + "[1].tensor", rule)));
 }
 
 // `a` makes the first tensor, which the two others read; `b` makes the second.
@@ -312,7 +312,7 @@ TEST(VariantRulesTest, DegreesOfContextAndExpertsAreInRangeAndOfAllVariants) {
   other.tensor_degree = 2;
   graph.operators[0].variants = {variant, other};
   const std::string path = "graph.operators[0].variants";
-  EXPECT_THAT(Validate(graph),
+  EXPECT_THAT(InGraph(graph),
               ElementsAre(Breaks(path + "[0].context_degree", "must be in 1 .. 16777216, is 0"),
                           Breaks(path + "[0].expert_degree", "must be in 1 .. 16777216, is 0"),
                           Breaks(path + "[1].expert_degree", "must be set in all variants of an operator or in none")));
@@ -324,15 +324,15 @@ TEST(LayoutRulesTest, EveryPairThatATensorJoinsIsStatedOnceAndNoOther) {
   rows.output_layout = "rows";
   graph.operators[graph.tensors[0].producer.index()].variants = {rows};
   const std::string name = graph.tensors[0].name;
-  EXPECT_THAT(Validate(graph),
+  EXPECT_THAT(InGraph(graph),
               ElementsAre(Breaks("graph.layout_changes",
                                  "must state \"rows\" to \"\", which tensor \"" + name + "\" may need")));
   graph.layout_changes = {{"rows", "", 0.5}};
-  EXPECT_THAT(Validate(graph), IsEmpty());
+  EXPECT_THAT(InGraph(graph), IsEmpty());
   graph.layout_changes = {{"rows", "", 0.5}, {"rows", "", 1}, {"rows", "rows", -1}, {"", "columns", 0}};
   const std::string path = "graph.layout_changes";
   EXPECT_THAT(
-      Validate(graph),
+      InGraph(graph),
       ElementsAre(Breaks(path + "[1]", "must not state the layouts of layout_changes[0] again"),
                   Breaks(path + "[2].to", "must differ from `from`"),
                   Breaks(path + "[2].share", "must be in 0 .. 1e6, is -1"),
@@ -344,7 +344,7 @@ TEST(VariantRulesTest, AreOfForwardOperatorsAndFew) {
   graph.operators[2].pass = Pass::kBackward;
   graph.operators[2].variants.resize(1);
   graph.operators[0].variants.resize(1'001);
-  EXPECT_THAT(Validate(graph),
+  EXPECT_THAT(InGraph(graph),
               ElementsAre(Breaks("graph.operators[0].variants", "must have at most 1000 elements"),
                           Breaks("graph.operators[2].variants", "must be empty on a BACKWARD operator")));
 }

@@ -31,7 +31,7 @@ Request Valid() {
   return request;
 }
 
-std::vector<Violation> Validate(const Request& request) {
+std::vector<Violation> InProblem(const Request& request) {
   Violations violations;
   ValidateProblem(request.graph, request.cluster, request.problem, request.options, violations);
   return violations.listed();
@@ -52,7 +52,7 @@ class ProblemRuleTest : public ::testing::TestWithParam<ProblemCase> {};
 TEST_P(ProblemRuleTest, IsTheOnlyViolation) {
   Request request = Valid();
   GetParam().mutate(request);
-  EXPECT_THAT(Validate(request), ElementsAre(Breaks(GetParam().path, GetParam().rule)));
+  EXPECT_THAT(InProblem(request), ElementsAre(Breaks(GetParam().path, GetParam().rule)));
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -389,16 +389,16 @@ INSTANTIATE_TEST_SUITE_P(
 TEST(ProblemValidatorTest, AcceptsConstraintsThatAgree) {
   Request request = Valid();
   Constrain(request, {On(0, 1), On(2, 1), On(0, 1), On(1, 3)}, {On(0, 0), On(1, 2), On(1, 1)});
-  EXPECT_THAT(Validate(request), IsEmpty());
+  EXPECT_THAT(InProblem(request), IsEmpty());
 }
 
 // The CPUs count as one device for MIN_LATENCY, and prohibitions still speak of each.
 TEST(ProblemValidatorTest, UnionsMaySpreadOverThePoolOfCpus) {
   Request request = Valid();
   Constrain(request, {On(0, 2), On(2, 3)}, {On(2, 2)});
-  EXPECT_FALSE(Validate(request).empty());
+  EXPECT_FALSE(InProblem(request).empty());
   request.problem.objective = Objective::kMinLatency;
-  EXPECT_THAT(Validate(request), IsEmpty());
+  EXPECT_THAT(InProblem(request), IsEmpty());
 }
 
 TEST(ProblemValidatorTest, PinsOfDroppedOperatorsSayNothing) {
@@ -406,7 +406,7 @@ TEST(ProblemValidatorTest, PinsOfDroppedOperatorsSayNothing) {
   Constrain(request, {On(0, 0), On(2, 1)});
   request.graph.operators[2].pass = Pass::kBackward;
   request.problem.workload = Workload::kInference;
-  EXPECT_THAT(Validate(request), IsEmpty());
+  EXPECT_THAT(InProblem(request), IsEmpty());
 }
 
 void Replicate(Request& r, Interconnect interconnect) {
@@ -442,7 +442,7 @@ TEST(ProblemValidatorTest, ReplicasThatInferNeedNoBandwidth) {
   Request request = Valid();
   Replicate(request, UniformInterconnect());
   request.problem.workload = Workload::kInference;
-  EXPECT_THAT(Validate(request), IsEmpty());
+  EXPECT_THAT(InProblem(request), IsEmpty());
 }
 
 Interconnect TwoLevels(double outer_bandwidth) {
@@ -474,7 +474,7 @@ TEST(ProblemValidatorTest, OnlySchedulesThatFillAPipelineStoreForIt) {
   request.graph.operators[0].activation_bytes = kMaxQuantity / 11;
   for (const ScheduleKind schedule : {ScheduleKind::kSteadyState, ScheduleKind::kGpipe}) {
     request.problem.schedule = schedule;
-    EXPECT_THAT(Validate(request), IsEmpty());
+    EXPECT_THAT(InProblem(request), IsEmpty());
   }
 }
 
@@ -485,16 +485,16 @@ TEST(ProblemValidatorTest, AcceptsTheLeastOfEveryOption) {
   request.options.clustering_alpha = 0;
   request.options.refinement_steps = 0;
   request.options.relative_gap = 0;
-  EXPECT_THAT(Validate(request), IsEmpty());
+  EXPECT_THAT(InProblem(request), IsEmpty());
 }
 
-TEST(ProblemValidatorTest, AcceptsAValidProblem) { EXPECT_THAT(Validate(Valid()), IsEmpty()); }
+TEST(ProblemValidatorTest, AcceptsAValidProblem) { EXPECT_THAT(InProblem(Valid()), IsEmpty()); }
 
 TEST(ProblemValidatorTest, BandwidthStandsInForTransferTimes) {
   Request request = Valid();
   request.graph.tensors[0].transfer.reset();
   request.cluster.interconnect = UniformInterconnect{.bandwidth_bytes_per_second = 1e9};
-  EXPECT_THAT(Validate(request), IsEmpty());
+  EXPECT_THAT(InProblem(request), IsEmpty());
 }
 
 TEST(ProblemValidatorTest, TensorsThatCannotCrossNeedNoTransferTime) {
@@ -503,22 +503,22 @@ TEST(ProblemValidatorTest, TensorsThatCannotCrossNeedNoTransferTime) {
   request.graph.operators[1].pass = request.graph.operators[2].pass = Pass::kBackward;
   request.graph.tensors[1].transfer.reset();
   request.problem.workload = Workload::kInference;
-  EXPECT_THAT(Validate(request), IsEmpty());
+  EXPECT_THAT(InProblem(request), IsEmpty());
 }
 
 TEST(ProblemValidatorTest, OperatorsThatNoDeviceSupportsAreNotItsBusiness) {
   Request request = Valid();
   request.graph.operators[0].unsupported_device_classes = {kAcceleratorClass, kCpuClass};
-  EXPECT_THAT(Validate(request), IsEmpty());
+  EXPECT_THAT(InProblem(request), IsEmpty());
 }
 
 TEST(ProblemValidatorTest, AcceptsItsOwnResolvedProblem) {
   Request request = Valid();
   request.problem = AsPosed(ResolveProblem(request.graph, request.problem));
-  EXPECT_THAT(Validate(request), IsEmpty());
+  EXPECT_THAT(InProblem(request), IsEmpty());
   Declare(request);
   request.problem = AsPosed(ResolveProblem(request.graph, {}));
-  EXPECT_THAT(Validate(request), IsEmpty());
+  EXPECT_THAT(InProblem(request), IsEmpty());
 }
 
 }  // namespace

@@ -18,7 +18,7 @@ using ::testing::Field;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-struct Request {
+struct ComparedRequest {
   OperatorGraph graph;
   Cluster cluster = MakeCluster(2, 0);
   PlanningProblem problem;
@@ -32,8 +32,8 @@ struct Request {
 };
 
 // A chain of operators with these times and a transfer between neighbours.
-Request ChainOf(const std::vector<int64_t>& times, int64_t transfer) {
-  Request request;
+ComparedRequest ComparedChain(const std::vector<int64_t>& times, int64_t transfer) {
+  ComparedRequest request;
   std::optional<OperatorId> last;
   for (const int64_t time : times) {
     const OperatorId op = AddOperator(request.graph, "op" + std::to_string(request.graph.operators.size()), time, time);
@@ -44,23 +44,23 @@ Request ChainOf(const std::vector<int64_t>& times, int64_t transfer) {
   return request;
 }
 
-auto Row(const std::string& algorithm, std::optional<Picoseconds> objective, bool admissible) {
+auto BaselineRow(const std::string& algorithm, std::optional<Picoseconds> objective, bool admissible) {
   return AllOf(Field(&Baseline::algorithm, algorithm), Field(&Baseline::objective, objective),
                Field(&Baseline::admissible, admissible));
 }
 
 TEST(BaselineComparisonTest, ListsCheapBaselines) {
-  const absl::StatusOr<Plan> plan = ChainOf({10, 10, 10, 10}, 1).Make();
+  const absl::StatusOr<Plan> plan = ComparedChain({10, 10, 10, 10}, 1).Make();
   ASSERT_TRUE(plan.ok()) << plan.status();
   EXPECT_EQ(plan->objective, Picoseconds(21));
-  EXPECT_THAT(plan->baselines,
-              ElementsAre(Row("single_device", Picoseconds(40), true), Row("data_parallel", Picoseconds(20), false),
-                          Row("greedy", Picoseconds(21), true)));
+  EXPECT_THAT(plan->baselines, ElementsAre(BaselineRow("single_device", Picoseconds(40), true),
+                                           BaselineRow("data_parallel", Picoseconds(20), false),
+                                           BaselineRow("greedy", Picoseconds(21), true)));
 }
 
 // 20 ps without transfers beat 21 with one, but only copies can do that.
 TEST(BaselineComparisonTest, WarnsOfABetterPlanThatTheProblemForbids) {
-  Request request = ChainOf({10, 10, 10, 10}, 1);
+  ComparedRequest request = ComparedChain({10, 10, 10, 10}, 1);
   const absl::StatusOr<Plan> plan = request.Make();
   ASSERT_TRUE(plan.ok()) << plan.status();
   EXPECT_THAT(plan->warnings, ::testing::Contains(HasSubstr("data_parallel would take 2e-08 ms")));
@@ -72,17 +72,17 @@ TEST(BaselineComparisonTest, WarnsOfABetterPlanThatTheProblemForbids) {
 }
 
 TEST(BaselineComparisonTest, SaysWhyOneCannotRun) {
-  Request request = ChainOf({10, 10, 10, 10}, 1);
+  ComparedRequest request = ComparedChain({10, 10, 10, 10}, 1);
   request.cluster = MakeCluster(2, 0, /*accelerator_memory_bytes=*/2);
   const absl::StatusOr<Plan> plan = request.Make();
   ASSERT_TRUE(plan.ok()) << plan.status();
   ASSERT_FALSE(plan->baselines.empty());
-  EXPECT_THAT(plan->baselines[0], Row("single_device", std::nullopt, false));
+  EXPECT_THAT(plan->baselines[0], BaselineRow("single_device", std::nullopt, false));
   EXPECT_THAT(plan->baselines[0].reason, HasSubstr("single_device makes no plan that the problem allows"));
 }
 
 TEST(BaselineComparisonTest, BaselinesAreNotComparedWithThemselves) {
-  Request request = ChainOf({10, 10}, 1);
+  ComparedRequest request = ComparedChain({10, 10}, 1);
   request.options.algorithm = Algorithm::kSingleDevice;
   const absl::StatusOr<Plan> plan = request.Make();
   ASSERT_TRUE(plan.ok()) << plan.status();
@@ -91,14 +91,14 @@ TEST(BaselineComparisonTest, BaselinesAreNotComparedWithThemselves) {
 }
 
 TEST(ExplanationTest, IsThereOnlyWhereItIsAskedFor) {
-  const absl::StatusOr<Plan> plan = ChainOf({10, 10}, 1).Make();
+  const absl::StatusOr<Plan> plan = ComparedChain({10, 10}, 1).Make();
   ASSERT_TRUE(plan.ok()) << plan.status();
   EXPECT_THAT(plan->explanation.bottleneck, IsEmpty());
 }
 
 // 30 + 2 and 20 + 2 on two devices; a third takes 20 from the first; half the transfer saves 1. Memory is unlimited.
 TEST(ExplanationTest, NamesTheBottleneckAndWhatReliefBrings) {
-  Request request = ChainOf({10, 20, 20}, 2);
+  ComparedRequest request = ComparedChain({10, 20, 20}, 2);
   request.options.explain = true;
   const absl::StatusOr<Plan> plan = request.Make();
   ASSERT_TRUE(plan.ok()) << plan.status();
@@ -115,7 +115,7 @@ TEST(ExplanationTest, NamesTheBottleneckAndWhatReliefBrings) {
 
 // Two bytes a device force a cut in the middle; with four, the three short operators share one.
 TEST(ExplanationTest, KnowsWhatMemoryForces) {
-  Request request = ChainOf({10, 10, 10, 40}, 1);
+  ComparedRequest request = ComparedChain({10, 10, 10, 40}, 1);
   request.cluster = MakeCluster(2, 0, /*accelerator_memory_bytes=*/2);
   request.options.explain = true;
   const absl::StatusOr<Plan> plan = request.Make();

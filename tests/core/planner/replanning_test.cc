@@ -42,8 +42,8 @@ TEST(CountMovedStagesTest, AStageMovesWhereADeviceMustLoadWeights) {
 }
 
 // Six operators of 10 ms in a row, transfers of 1 ms.
-struct Request {
-  Request() {
+struct ReplannedRequest {
+  ReplannedRequest() {
     for (std::size_t i = 0; i < 6; ++i) {
       graph.operators.push_back(MeasuredOperator("op" + std::to_string(i), 10));
       graph.operators.back().memory_bytes = 1;
@@ -64,7 +64,7 @@ struct Request {
 };
 
 TEST(ReplanningTest, NothingMovesWhereNothingHasChanged) {
-  Request request;
+  ReplannedRequest request;
   request.problem.start_from = Placement{{StageOn({0, 1}, {2}), StageOn({2, 3}, {0}), StageOn({4, 5}, {1})}};
   const absl::StatusOr<Plan> plan = request.Make();
   ASSERT_TRUE(plan.ok()) << plan.status();
@@ -77,7 +77,7 @@ TEST(ReplanningTest, NothingMovesWhereNothingHasChanged) {
 }
 
 TEST(ReplanningTest, AnIdleDeviceTakesTheStageOfOneThatFailed) {
-  Request request;
+  ReplannedRequest request;
   request.problem.start_from = Placement{{StageOn({0, 1}, {2}), StageOn({2, 3}, {0}), StageOn({4, 5}, {1})}};
   request.problem.devices_to_use.excluded_devices = {DeviceId(0)};
   const absl::StatusOr<Plan> plan = request.Make();
@@ -90,7 +90,7 @@ TEST(ReplanningTest, AnIdleDeviceTakesTheStageOfOneThatFailed) {
 
 // Without a spare device, either all moves, or one stage does twice the work.
 TEST(ReplanningTest, TheToleranceSaysWhatFewMovesMayCost) {
-  Request request;
+  ReplannedRequest request;
   request.problem.start_from =
       Placement{{StageOn({0}, {0}), StageOn({1, 2}, {1}), StageOn({3}, {2}), StageOn({4, 5}, {3})}};
   request.problem.devices_to_use.excluded_devices = {DeviceId(0)};
@@ -109,7 +109,7 @@ TEST(ReplanningTest, TheToleranceSaysWhatFewMovesMayCost) {
 }
 
 TEST(ReplanningTest, EqualReplicasShrinkTogether) {
-  Request request;
+  ReplannedRequest request;
   request.problem.replication = Replication::kUniform;
   request.problem.start_from = Placement{{StageOn({0, 1, 2}, {0, 1}), StageOn({3, 4, 5}, {2, 3})}};
   request.problem.num_stages = 2;
@@ -126,7 +126,7 @@ TEST(ReplanningTest, EqualReplicasShrinkTogether) {
 
 // Copies of different stages belong together, those of devices that have gone too.
 TEST(ReplanningTest, CopiesThatAreLeftStayTogether) {
-  Request request;
+  ReplannedRequest request;
   request.problem.replication = Replication::kUniform;
   request.problem.start_from = Placement{{StageOn({0, 1, 2}, {3}), StageOn({3, 4, 5}, {0, 1})}};
   request.problem.absent_devices = {{0, 0, "gone"}};
@@ -145,7 +145,7 @@ TEST(ReplanningTest, CopiesThatAreLeftStayTogether) {
 
 // Twenty-four operators of 10 ms in six stages, one of which must be divided among the others.
 TEST(ReplanningTest, NeighboursShareTheStageOfADeviceThatFailed) {
-  Request request;
+  ReplannedRequest request;
   request.cluster = SmallCluster(6, 0, UniformInterconnect());
   request.graph = {};
   for (std::size_t i = 0; i < 24; ++i) {
@@ -171,9 +171,9 @@ TEST(ReplanningTest, NeighboursShareTheStageOfADeviceThatFailed) {
   EXPECT_EQ(request.Make()->replanning->moved_stages, 1);
 }
 
-// The tensors of Request by size: 1 ms over 10^6 bytes per second.
-Request SizedRequest(Interconnect interconnect) {
-  Request request;
+// The tensors of ReplannedRequest by size: 1 ms over 10^6 bytes per second.
+ReplannedRequest SizedRequest(Interconnect interconnect) {
+  ReplannedRequest request;
   request.cluster = SmallCluster(4, 0, std::move(interconnect));
   for (std::size_t i = 0; i < request.graph.tensors.size(); ++i) {
     request.graph.tensors[i] = SizedTensor("t" + std::to_string(i + 1), i, {i + 1}, 1'000);
@@ -197,7 +197,7 @@ TEST(ReplanningTest, AnIdleDeviceStepsInWhateverJoinsThem) {
   };
   for (const Interconnect& interconnect : interconnects) {
     SCOPED_TRACE(InterconnectName(interconnect));
-    Request request = SizedRequest(interconnect);
+    ReplannedRequest request = SizedRequest(interconnect);
     request.problem.start_from = Placement{{StageOn({0, 1}, {2}), StageOn({2, 3}, {0}), StageOn({4, 5}, {1})}};
     request.problem.devices_to_use.excluded_devices = {DeviceId(0)};
     request.problem.replan_tolerance = 0.5;
@@ -212,7 +212,7 @@ TEST(ReplanningTest, AnIdleDeviceStepsInWhateverJoinsThem) {
 TEST(ReplanningTest, RoutesLeadThroughDevicesThatAreLeftOut) {
   LinksInterconnect row = Row();
   for (auto& link : row.links) link.latency = Milliseconds(2);
-  Request request = SizedRequest(row);
+  ReplannedRequest request = SizedRequest(row);
   request.problem.devices_to_use.devices = {DeviceId(0), DeviceId(2)};
   const absl::StatusOr<Plan> plan = request.Make();
   ASSERT_TRUE(plan.ok()) << plan.status();
@@ -223,13 +223,13 @@ TEST(ReplanningTest, RoutesLeadThroughDevicesThatAreLeftOut) {
 }
 
 TEST(ReplanningTest, PlansWithoutAStartSayNothingOfMoves) {
-  const absl::StatusOr<Plan> plan = Request().Make();
+  const absl::StatusOr<Plan> plan = ReplannedRequest().Make();
   ASSERT_TRUE(plan.ok()) << plan.status();
   EXPECT_FALSE(plan->replanning.has_value());
 }
 
 TEST(ReplanningTest, TheVerifierCountsAgain) {
-  Request request;
+  ReplannedRequest request;
   request.problem.start_from = Placement{{StageOn({0, 1}, {2}), StageOn({2, 3}, {0}), StageOn({4, 5}, {1})}};
   const absl::StatusOr<Plan> plan = request.Make();
   ASSERT_TRUE(plan.ok()) << plan.status();

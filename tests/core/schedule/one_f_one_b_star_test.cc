@@ -21,16 +21,16 @@ namespace {
 
 using ::testing::ElementsAre;
 
-struct Case {
+struct GroupedCase {
   Chain chain;
   ChainDevices devices;
   ChainAllocation allocation;
 };
 
 // Memory binds in most cases.
-Case MakeCase(uint64_t seed, const RandomChainOptions& options) {
+GroupedCase MakeGroupedCase(uint64_t seed, const RandomChainOptions& options) {
   RandomStream random(seed);
-  Case made{MakeRandomChain(options, random), {}, {}};
+  GroupedCase made{MakeRandomChain(options, random), {}, {}};
   made.devices.count = static_cast<int32_t>(random.Between(1, 6));
   made.devices.full_duplex = random.Below(3) == 0;
   made.allocation = MakeRandomContiguousAllocation(options.layers, made.devices.count, random);
@@ -39,7 +39,7 @@ Case MakeCase(uint64_t seed, const RandomChainOptions& options) {
 }
 
 // Loads of the stages and of the cuts between them, in turn.
-std::vector<int64_t> Loads(const Case& instance) {
+std::vector<int64_t> Loads(const GroupedCase& instance) {
   const ChainSums sums(instance.chain);
   std::vector<int64_t> loads;
   for (const ChainStage& stage : instance.allocation) {
@@ -54,7 +54,7 @@ std::vector<int64_t> Loads(const Case& instance) {
 
 // The groups of the paper: whether every stage fits with as many micro-batches as the number of its group, counted from
 // the end. Links are not full duplex.
-bool FitsInGroups(const Case& instance, int64_t period) {
+bool FitsInGroups(const GroupedCase& instance, int64_t period) {
   const ChainSums sums(instance.chain);
   const std::vector<int64_t> fixed = FixedBytes(instance.chain, sums, instance.devices, instance.allocation);
   const std::vector<int64_t> loads = Loads(instance);
@@ -74,7 +74,7 @@ bool FitsInGroups(const Case& instance, int64_t period) {
   return true;
 }
 
-bool HasEmptyPass(const Case& instance) {
+bool HasEmptyPass(const GroupedCase& instance) {
   const ChainSums sums(instance.chain);
   const auto& stages = instance.allocation;
   return std::any_of(stages.begin(), stages.end(), [&sums](const ChainStage& stage) {
@@ -84,7 +84,7 @@ bool HasEmptyPass(const Case& instance) {
 }
 
 // The paper's search: the least sum of consecutive loads, no less than the largest load, at which the groups fit.
-std::optional<Picoseconds> LeastCandidate(const Case& instance) {
+std::optional<Picoseconds> LeastCandidate(const GroupedCase& instance) {
   const std::vector<int64_t> loads = Loads(instance);
   const int64_t largest = std::max<int64_t>(1, *std::max_element(loads.begin(), loads.end()));
   std::optional<Picoseconds> least;
@@ -104,7 +104,7 @@ TEST(OneFOneBStarTest, FindsTheLeastCandidateOfThePaper) {
   int above_load = 0;
   for (uint64_t seed = 0; seed < 600; ++seed) {
     SCOPED_TRACE(seed);
-    Case instance = MakeCase(seed, {.layers = 9});
+    GroupedCase instance = MakeGroupedCase(seed, {.layers = 9});
     instance.devices.full_duplex = false;
     const std::optional<Picoseconds> period = SmallestPeriod(instance.chain, instance.allocation, instance.devices);
     // The paper knows no pass without duration.
@@ -126,7 +126,7 @@ TEST(OneFOneBStarTest, NoPatternHasAShorterPeriod) {
   int feasible = 0;
   for (uint64_t seed = 0; seed < 400; ++seed) {
     SCOPED_TRACE(seed);
-    const Case instance = MakeCase(seed, {.layers = 8, .has_backward = seed % 10 != 0});
+    const GroupedCase instance = MakeGroupedCase(seed, {.layers = 8, .has_backward = seed % 10 != 0});
     const std::optional<Picoseconds> period = SmallestPeriod(instance.chain, instance.allocation, instance.devices);
     const PatternOutcome search = PatternSearch(instance.chain, instance.devices, instance.allocation, {});
     ASSERT_TRUE(search.is_proven);
@@ -141,7 +141,7 @@ TEST(OneFOneBStarTest, NoPatternHasAShorterPeriod) {
 TEST(OneFOneBStarTest, ItsPatternsAreValidAndStoreWhatTheySay) {
   for (uint64_t seed = 0; seed < 400; ++seed) {
     SCOPED_TRACE(seed);
-    Case instance = MakeCase(seed, {.layers = 9, .has_backward = seed % 7 != 0});
+    GroupedCase instance = MakeGroupedCase(seed, {.layers = 9, .has_backward = seed % 7 != 0});
     instance.devices.memory_bytes.reset();
     // A stage that takes no time stores something for no time.
     for (ChainLayer& layer : instance.chain.layers) layer.forward += Picoseconds(1);
@@ -196,7 +196,7 @@ TEST(OneFOneBStarTest, GroupsStagesFromTheEnd) {
 
 TEST(OneFOneBStarTest, ScalesWithTime) {
   for (uint64_t seed = 0; seed < 100; ++seed) {
-    Case instance = MakeCase(seed, {.layers = 9});
+    GroupedCase instance = MakeGroupedCase(seed, {.layers = 9});
     instance.devices.full_duplex = false;
     const std::optional<Picoseconds> period = SmallestPeriod(instance.chain, instance.allocation, instance.devices);
     for (ChainLayer& layer : instance.chain.layers) {

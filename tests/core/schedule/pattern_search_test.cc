@@ -21,16 +21,16 @@
 namespace planwright {
 namespace {
 
-struct Case {
+struct SearchedCase {
   Chain chain;
   ChainDevices devices;
   ChainAllocation allocation;
 };
 
 // Memory binds in most cases.
-Case MakeCase(uint64_t seed, const RandomChainOptions& options, int32_t most_stages) {
+SearchedCase MakeSearchedCase(uint64_t seed, const RandomChainOptions& options, int32_t most_stages) {
   RandomStream random(seed);
-  Case made{MakeRandomChain(options, random), {}, {}};
+  SearchedCase made{MakeRandomChain(options, random), {}, {}};
   made.devices.count = static_cast<int32_t>(random.Between(1, 3));
   made.devices.full_duplex = random.Below(3) == 0;
   made.allocation = MakeRandomAllocation(options.layers, made.devices.count, most_stages, random);
@@ -39,14 +39,14 @@ Case MakeCase(uint64_t seed, const RandomChainOptions& options, int32_t most_sta
   return made;
 }
 
-int64_t TotalTime(const Case& instance) {
+int64_t TotalTime(const SearchedCase& instance) {
   int64_t time = 0;
   for (const ChainLayer& layer : instance.chain.layers) time += (layer.forward + layer.backward).count();
   for (const ChainCut& cut : instance.chain.cuts) time += (cut.send_forward + cut.send_backward).count();
   return time;
 }
 
-void ExpectIsPattern(const Case& instance, const PeriodicPattern& pattern) {
+void ExpectIsPattern(const SearchedCase& instance, const PeriodicPattern& pattern) {
   EXPECT_EQ(FaultOf(instance.chain, instance.devices, instance.allocation, pattern), "");
   const std::vector<int64_t> peaks = SweptPeaks(instance.chain, instance.devices, instance.allocation, pattern);
   EXPECT_EQ(
@@ -66,7 +66,7 @@ TEST(PatternSearchTest, FindsTheShortestPeriodThatEnumerationFinds) {
     RandomStream random(seed, 1);
     const RandomChainOptions options{
         .layers = static_cast<int32_t>(random.Between(2, 4)), .max_time = 3, .has_backward = random.Below(8) != 0};
-    const Case instance = MakeCase(seed, options, 2);
+    const SearchedCase instance = MakeSearchedCase(seed, options, 2);
     const ChainSums sums(instance.chain);
     const PatternConstraints constraints = ConstraintsOf(instance.chain, sums, instance.devices, instance.allocation);
     const PatternOutcome outcome = PatternSearch(instance.chain, instance.devices, instance.allocation, {});
@@ -95,7 +95,8 @@ TEST(PatternSearchTest, FindsPatternsOfManyStages) {
   int feasible = 0;
   for (uint64_t seed = 0; seed < 300; ++seed) {
     SCOPED_TRACE(seed);
-    const Case instance = MakeCase(seed, {.layers = 12, .max_time = 1000, .has_backward = seed % 9 != 0}, 4);
+    const SearchedCase instance =
+        MakeSearchedCase(seed, {.layers = 12, .max_time = 1000, .has_backward = seed % 9 != 0}, 4);
     SolveLimits limits;
     limits.work = 2000;
     const PatternOutcome outcome = PatternSearch(instance.chain, instance.devices, instance.allocation, limits);
@@ -137,7 +138,7 @@ TEST(PatternSearchTest, KeepsWhatLongerPeriodsAllow) {
   int decided = 0;
   for (uint64_t seed = 0; seed < 80; ++seed) {
     RandomStream random(seed, 1);
-    const Case instance = MakeCase(seed, {.layers = 8, .max_time = 100}, 3);
+    const SearchedCase instance = MakeSearchedCase(seed, {.layers = 8, .max_time = 100}, 3);
     const ChainSums sums(instance.chain);
     PatternSearcher searcher(instance.chain, sums, instance.devices);
     searcher.SetAllocation(instance.allocation);
@@ -158,7 +159,7 @@ TEST(PatternSearchTest, NeverNeedsLongerForAStageCutInTwoOnItsDevice) {
   int shorter = 0;
   for (uint64_t seed = 0; seed < 150; ++seed) {
     RandomStream random(seed, 1);
-    Case instance = MakeCase(seed, {.layers = 8, .max_time = 100}, 2);
+    SearchedCase instance = MakeSearchedCase(seed, {.layers = 8, .max_time = 100}, 2);
     const PatternOutcome whole = PatternSearch(instance.chain, instance.devices, instance.allocation, {});
     const std::size_t stage = random.Below(instance.allocation.size());
     ChainStage& front = instance.allocation[stage];
@@ -177,7 +178,7 @@ TEST(PatternSearchTest, NeverNeedsLongerForAStageCutInTwoOnItsDevice) {
 
 TEST(PatternSearchTest, ScalesWithTime) {
   for (uint64_t seed = 0; seed < 80; ++seed) {
-    Case instance = MakeCase(seed, {.layers = 8, .max_time = 100}, 3);
+    SearchedCase instance = MakeSearchedCase(seed, {.layers = 8, .max_time = 100}, 3);
     const PatternOutcome before = PatternSearch(instance.chain, instance.devices, instance.allocation, {});
     for (ChainLayer& layer : instance.chain.layers) {
       layer.forward *= 1000;
@@ -200,7 +201,7 @@ TEST(PatternSearchTest, SaysWhatItKnowsWhenItHasToStop) {
   const std::stop_source source;
   source.request_stop();
   for (uint64_t seed = 0; seed < 60; ++seed) {
-    const Case instance = MakeCase(seed, {.layers = 12, .max_time = 1000}, 4);
+    const SearchedCase instance = MakeSearchedCase(seed, {.layers = 12, .max_time = 1000}, 4);
     const PatternOutcome whole = PatternSearch(instance.chain, instance.devices, instance.allocation, {});
     SolveLimits limits;
     limits.work = 1;
@@ -219,7 +220,7 @@ TEST(PatternSearchTest, SaysWhatItKnowsWhenItHasToStop) {
 TEST(PatternSearchTest, StopsWithinANodeOfVeryManySteps) {
   constexpr int32_t kLayers = 260;
   RandomStream random(7);
-  Case instance{MakeRandomChain({.layers = kLayers}, random), {}, {}};
+  SearchedCase instance{MakeRandomChain({.layers = kLayers}, random), {}, {}};
   instance.devices.count = 65;
   for (int32_t layer = 0; layer < kLayers; ++layer) instance.allocation.push_back({layer, layer, layer % 65});
   instance.devices.memory_bytes = BytesWithBatches(instance.chain, instance.devices, instance.allocation, 4);

@@ -19,7 +19,7 @@ namespace {
 
 using ::testing::ElementsAre;
 
-std::vector<int64_t> Ends(const TaskList& list) { return Counts(SimulateFlows(list).ends); }
+std::vector<int64_t> FlowEnds(const TaskList& list) { return Counts(SimulateFlows(list).ends); }
 
 // Task i has uses[i].
 TaskList WithUses(TaskList list, const std::vector<std::vector<LinkUse>>& uses) {
@@ -32,35 +32,35 @@ TaskList WithUses(TaskList list, const std::vector<std::vector<LinkUse>>& uses) 
 
 TEST(FlowSimulatorTest, FlowsThatFitOnALinkAreNotSlowed) {
   const TaskList list = MakeList({kLink}, {{0, 10}, {0, 7}, {0, 5}}, {});
-  EXPECT_THAT(Ends(WithUses(list, {{{0, 0.5}}, {{0, 0.3}}, {{0, 0.2}}})), ElementsAre(10, 7, 5));
+  EXPECT_THAT(FlowEnds(WithUses(list, {{{0, 0.5}}, {{0, 0.3}}, {{0, 0.2}}})), ElementsAre(10, 7, 5));
 }
 
 TEST(FlowSimulatorTest, FlowsThatOverfillALinkAreSlowedAlike) {
   // Three halves of the link at two thirds of their speed.
   const TaskList list = MakeList({kLink}, {{0, 10}, {0, 10}, {0, 10}}, {});
-  EXPECT_THAT(Ends(WithUses(list, {{{0, 0.5}}, {{0, 0.5}}, {{0, 0.5}}})), ElementsAre(15, 15, 15));
+  EXPECT_THAT(FlowEnds(WithUses(list, {{{0, 0.5}}, {{0, 0.5}}, {{0, 0.5}}})), ElementsAre(15, 15, 15));
   // The first has done 6 alone, then both go at half speed until 14.
   const TaskList later = MakeList({kLink, kDevice}, {{0, 10}, {1, 6}, {0, 10}}, {{1, 2}});
-  EXPECT_THAT(Ends(WithUses(later, {{{0, 1}}, {}, {{0, 1}}})), ElementsAre(14, 6, 20));
+  EXPECT_THAT(FlowEnds(WithUses(later, {{{0, 1}}, {}, {{0, 1}}})), ElementsAre(14, 6, 20));
 }
 
 TEST(FlowSimulatorTest, ARingThatOverfillsItsOwnLinksIsSlowed) {
-  EXPECT_THAT(Ends(WithUses(MakeList({kLink}, {{0, 10}}, {}), {{{0, 2.5}}})), ElementsAre(25));
+  EXPECT_THAT(FlowEnds(WithUses(MakeList({kLink}, {{0, 10}}, {}), {{{0, 2.5}}})), ElementsAre(25));
 }
 
 TEST(FlowSimulatorTest, WhatALinkCannotGiveToOneFlowOthersGet) {
   // Link 0 is full with flows 0 and 1 at a half; flow 2 gets what flow 1 leaves of link 1, which is all that it needs.
   const TaskList list = MakeList({kLink, kLink}, {{0, 10}, {0, 10}, {1, 10}}, {});
-  EXPECT_THAT(Ends(WithUses(list, {{{0, 1}}, {{0, 1}, {1, 0.4}}, {{1, 0.8}}})), ElementsAre(20, 20, 10));
+  EXPECT_THAT(FlowEnds(WithUses(list, {{{0, 1}}, {{0, 1}, {1, 0.4}}, {{1, 0.8}}})), ElementsAre(20, 20, 10));
   // All of link 1 where flow 1 has but a half of it: 0.75 until 13.33, when the others have 3.33 left.
-  EXPECT_THAT(Ends(WithUses(list, {{{0, 1}}, {{0, 1}, {1, 0.5}}, {{1, 1}}})), ElementsAre(20, 20, 14));
+  EXPECT_THAT(FlowEnds(WithUses(list, {{{0, 1}}, {{0, 1}, {1, 0.5}}, {{1, 1}}})), ElementsAre(20, 20, 14));
 }
 
 TEST(FlowSimulatorTest, TasksOfOneResourceWithAnOrderDoNotMeet) {
   TaskList list = MakeList({kDevice, kLink}, {{0, 10}, {0, 10}, {1, 10}}, {});
   list.order[0] = {0, 1};
   // Beside the second flow the third has ended.
-  EXPECT_THAT(Ends(WithUses(list, {{{1, 1}}, {{1, 1}}, {{1, 1}}})), ElementsAre(20, 30, 20));
+  EXPECT_THAT(FlowEnds(WithUses(list, {{{1, 1}}, {{1, 1}}, {{1, 1}}})), ElementsAre(20, 30, 20));
 }
 
 TEST(FlowSimulatorTest, AgreesWithTheDynamicSimulatorWithoutUses) {
@@ -152,7 +152,7 @@ std::vector<double> FairRates(const TaskList& list, const std::vector<bool>& run
   return rates;
 }
 
-// Ends where the rates of everything are found again whenever anything ends.
+// FlowEnds where the rates of everything are found again whenever anything ends.
 std::vector<double> NaiveEnds(const TaskList& list) {
   const std::vector<Precedence> precedences = PrecedencesWithOrder(list);
   const std::size_t count = list.tasks.size();
@@ -184,7 +184,7 @@ std::vector<double> NaiveEnds(const TaskList& list) {
 TEST(FlowSimulatorTest, AgreesWithRatesThatAreAllFoundAgain) {
   for (uint64_t seed = 0; seed < 100; ++seed) {
     const TaskList list = RandomFlows(seed);
-    const std::vector<int64_t> ends = Ends(list);
+    const std::vector<int64_t> ends = FlowEnds(list);
     const std::vector<double> expected = NaiveEnds(list);
     for (std::size_t task = 0; task < ends.size(); ++task) {
       EXPECT_NEAR(static_cast<double>(ends[task]), expected[task], 500) << seed << " " << task;

@@ -28,7 +28,7 @@ std::string MessageOf(const absl::StatusOr<T>& result) {
   return std::string(result.status().message());
 }
 
-std::vector<std::string_view> Names(std::span<const ZooEntry> entries) {
+std::vector<std::string_view> NamesIn(std::span<const ZooEntry> entries) {
   std::vector<std::string_view> names;
   names.reserve(entries.size());
   for (const ZooEntry& entry : entries) {
@@ -39,13 +39,13 @@ std::vector<std::string_view> Names(std::span<const ZooEntry> entries) {
 }
 
 TEST(ZooTest, ListsWhatItCanMake) {
-  EXPECT_THAT(Names(ZooModels()),
+  EXPECT_THAT(NamesIn(ZooModels()),
               ElementsAre("bert-base", "bert-large", "transformer", "gpt-125m", "gpt-350m", "gpt-760m", "gpt-1.3b",
                           "gpt-2.7b", "gpt-6.7b", "gpt-13b", "gpt-175b", "llama2-7b", "llama2-13b", "llama2-70b",
                           "llama3-8b", "llama3-70b", "llama3-405b", "mixtral-8x7b", "deepseek-v3", "qwen3-30b-a3b",
                           "qwen3-235b-a22b", "resnet50", "resnet101", "resnet152", "inception-v3", "densenet121",
                           "vgg16", "swin-t", "swin-s", "swin-b", "swin-l", "semantic-fpn", "gnmt"));
-  EXPECT_THAT(Names(ZooClusters()),
+  EXPECT_THAT(NamesIn(ZooClusters()),
               ElementsAre("dgx1-v100:N", "dgx1-mesh:N", "dgx-a100:N", "dgx-h100:N", "gb200-nvl72:N", "nodes:N",
                           "mesh2d:N", "torus2d:N", "mesh3d:N", "torus3d:N", "fat-tree:N", "dragonfly:N",
                           "random-blk1:N", "random-blk2:N", "random-uniform:N", "pcie:N"));

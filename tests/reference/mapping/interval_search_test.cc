@@ -17,7 +17,7 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::Pair;
 
-constexpr int kCases = 120;
+constexpr int kIntervalCases = 120;
 constexpr int64_t kUnlimited = int64_t{1} << 60U;
 
 // Calls body(instance, links, a mapping) for random instances of the two objectives that the search knows; answers how
@@ -75,38 +75,40 @@ TEST(FeasibilitySearchTest, FindsTheTargetThatExistsAndProvesTheOneThatDoesNot) 
     EXPECT_NEAR(Evaluate(instance, search.mapping()).value_ms, best, best * 1e-8);
     EXPECT_EQ(search.Search(best * (1 - 1e-9), kUnlimited, {}), Feasibility::kNone);
   };
-  EXPECT_GT(ForRandomProblems(1, kCases, 7, check), kCases / 2);
+  EXPECT_GT(ForRandomProblems(1, kIntervalCases, 7, check), kIntervalCases / 2);
 }
 
 TEST(IntervalSearchTest, FindsTheBestOfFewDevices) {
   TaskArena arena(2);
-  ForRandomProblems(2, kCases, 7, [&](const MappingInstance& instance, const LinkTimes& links, const Mapping& start) {
-    const double best = *BestValueByBruteForce(instance);
-    const IntervalSearchOutcome outcome =
-        SearchInterval(instance, links, {.start = start, .nodes_per_target = kUnlimited}, {}, arena);
-    ASSERT_TRUE(IsMapping(instance, outcome.mapping));
-    EXPECT_EQ(outcome.value, Evaluate(instance, outcome.mapping));
-    EXPECT_EQ(outcome.timeouts, 0);
-    EXPECT_LE(outcome.value.value_ms, best * (1 + 2e-6));
-    EXPECT_LE(outcome.proven_ms, best * (1 + 1e-9));
-    EXPECT_EQ(outcome.proven_ms, outcome.lower_end_ms);
-  });
+  ForRandomProblems(2, kIntervalCases, 7,
+                    [&](const MappingInstance& instance, const LinkTimes& links, const Mapping& start) {
+                      const double best = *BestValueByBruteForce(instance);
+                      const IntervalSearchOutcome outcome =
+                          SearchInterval(instance, links, {.start = start, .nodes_per_target = kUnlimited}, {}, arena);
+                      ASSERT_TRUE(IsMapping(instance, outcome.mapping));
+                      EXPECT_EQ(outcome.value, Evaluate(instance, outcome.mapping));
+                      EXPECT_EQ(outcome.timeouts, 0);
+                      EXPECT_LE(outcome.value.value_ms, best * (1 + 2e-6));
+                      EXPECT_LE(outcome.proven_ms, best * (1 + 1e-9));
+                      EXPECT_EQ(outcome.proven_ms, outcome.lower_end_ms);
+                    });
 }
 
 // The lower end is none: it lies above the best value at times. What is called proven is.
 TEST(IntervalSearchTest, TimeoutsProveNothing) {
   TaskArena arena(1);
   int wrong_ends = 0;
-  ForRandomProblems(3, kCases, 7, [&](const MappingInstance& instance, const LinkTimes& links, const Mapping& start) {
-    const double best = *BestValueByBruteForce(instance);
-    const IntervalSearchOutcome outcome =
-        SearchInterval(instance, links, {.start = start, .nodes_per_target = 20}, {}, arena);
-    EXPECT_LE(outcome.value.value_ms, Evaluate(instance, start).value_ms);
-    EXPECT_LE(outcome.proven_ms, best * (1 + 1e-9));
-    if (outcome.lower_end_ms <= best * (1 + 1e-9)) return;
-    ++wrong_ends;
-    EXPECT_GT(outcome.timeouts, 0);
-  });
+  ForRandomProblems(3, kIntervalCases, 7,
+                    [&](const MappingInstance& instance, const LinkTimes& links, const Mapping& start) {
+                      const double best = *BestValueByBruteForce(instance);
+                      const IntervalSearchOutcome outcome =
+                          SearchInterval(instance, links, {.start = start, .nodes_per_target = 20}, {}, arena);
+                      EXPECT_LE(outcome.value.value_ms, Evaluate(instance, start).value_ms);
+                      EXPECT_LE(outcome.proven_ms, best * (1 + 1e-9));
+                      if (outcome.lower_end_ms <= best * (1 + 1e-9)) return;
+                      ++wrong_ends;
+                      EXPECT_GT(outcome.timeouts, 0);
+                    });
   EXPECT_GT(wrong_ends, 0);
 }
 

@@ -50,14 +50,14 @@ constexpr char kDevices[] = R"pb(
   devices { name: "c0" device_class: "cpu" }
 )pb";
 
-std::vector<std::string> ViolationsIn(const std::string& cluster) {
+std::vector<std::string> ViolationsInCluster(const std::string& cluster) {
   Violations violations;
   DecodeCluster(Wire<v1::Cluster>(cluster), kMaxDevices, violations);
   return Lines(violations);
 }
 
 std::vector<std::string> GroupViolations(const std::string& groups) {
-  return ViolationsIn("device_classes { name: 'gpu' } interconnect { uniform {} } " + groups);
+  return ViolationsInCluster("device_classes { name: 'gpu' } interconnect { uniform {} } " + groups);
 }
 
 class InterconnectCodecTest : public testing::TestWithParam<const char*> {};
@@ -90,7 +90,7 @@ INSTANTIATE_TEST_SUITE_P(
         "links { place_a: 0 place_b: 1 bandwidth_bytes_per_second: 6 latency_ms: 2 } }"));
 
 TEST(ClusterCodecTest, ReportsNamesTimesAndAnUnsetInterconnect) {
-  EXPECT_THAT(ViolationsIn(R"pb(
+  EXPECT_THAT(ViolationsInCluster(R"pb(
                 device_classes { name: "gpu" kernel_overhead_ms: nan }
                 devices { name: "g0" device_class: "gpx" }
               )pb"),
@@ -124,8 +124,8 @@ TEST(ClusterCodecTest, TrainingLeavesTheRestToTheBuiltInClass) {
 }
 
 TEST(ClusterCodecTest, ReportsLinksBetweenUnknownDevices) {
-  EXPECT_THAT(ViolationsIn(kDevices + std::string("interconnect { links { links { device_a: 'g0' device_b: 'x' "
-                                                  "latency_ms: inf } } }")),
+  EXPECT_THAT(ViolationsInCluster(kDevices + std::string("interconnect { links { links { device_a: 'g0' device_b: 'x' "
+                                                         "latency_ms: inf } } }")),
               ElementsAre("cluster.interconnect.links.links[0].device_b: must name a device of the cluster, is \"x\"",
                           "cluster.interconnect.links.links[0].latency_ms: must be finite and >= 0, is inf"));
 }

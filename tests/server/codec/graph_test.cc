@@ -64,7 +64,7 @@ constexpr char kCompleteGraph[] = R"pb(
   layout_changes { from: "rows" to: "columns" share: 0.5 }
 )pb";
 
-std::vector<std::string> ViolationsIn(const std::string& graph) {
+std::vector<std::string> ViolationsInGraph(const std::string& graph) {
   Violations violations;
   DecodeGraph(Wire<v1::Graph>(graph), violations);
   return Lines(violations);
@@ -102,7 +102,7 @@ TEST(GraphCodecTest, UnsetMeansTheDefault) {
 }
 
 TEST(GraphCodecTest, ReportsEveryTimeThatIsNone) {
-  EXPECT_THAT(ViolationsIn(R"pb(
+  EXPECT_THAT(ViolationsInGraph(R"pb(
                 operators {
                   name: "a"
                   costs { forward_ms: nan backward_ms: inf backward_weight_ms: -inf }
@@ -118,7 +118,7 @@ TEST(GraphCodecTest, ReportsEveryTimeThatIsNone) {
 }
 
 TEST(GraphCodecTest, ReportsEveryNameThatResolvesToNothing) {
-  EXPECT_THAT(ViolationsIn(R"pb(
+  EXPECT_THAT(ViolationsInGraph(R"pb(
                 operators { name: "a" forward_operator: "nobody" }
                 tensors { name: "t" consumers: "a" consumers: "b" }
               )pb"),

@@ -4,6 +4,7 @@
 #include <google/protobuf/util/message_differencer.h>
 #include <gtest/gtest.h>
 
+#include "tests/server/codec/two_devices.h"
 #include "tests/support/wire.h"
 
 namespace planwright::server {
@@ -17,13 +18,6 @@ OperatorGraph TwoOperators() {
   OperatorGraph graph;
   for (const char* name : {"a", "b"}) graph.operators.emplace_back().name = name;
   return graph;
-}
-
-Cluster TwoDevices() {
-  Cluster cluster;
-  cluster.device_classes.emplace_back().name = "gpu";
-  for (const char* name : {"g0", "g1"}) cluster.devices.emplace_back().name = name;
-  return cluster;
 }
 
 constexpr int64_t kMs = 1'000'000'000;

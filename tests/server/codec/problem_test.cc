@@ -4,6 +4,7 @@
 #include <google/protobuf/util/message_differencer.h>
 #include <gtest/gtest.h>
 
+#include "tests/server/codec/two_devices.h"
 #include "tests/support/wire.h"
 
 namespace planwright::server {
@@ -13,22 +14,15 @@ using google::protobuf::util::MessageDifferencer;
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-OperatorGraph TwoOperators() {
+OperatorGraph TwoOperatorsOfModel() {
   OperatorGraph graph;
   for (const char* name : {"a", "b"}) graph.operators.emplace_back().name = name;
   graph.transformer.emplace().layers = 1;
   return graph;
 }
 
-Cluster TwoDevices() {
-  Cluster cluster;
-  cluster.device_classes.emplace_back().name = "gpu";
-  for (const char* name : {"g0", "g1"}) cluster.devices.emplace_back().name = name;
-  return cluster;
-}
-
 PlanningProblem Decode(const v1::PlanningProblem& wire, Violations& violations) {
-  return DecodeProblem(wire, TwoOperators(), TwoDevices(), FieldPath("problem"), violations);
+  return DecodeProblem(wire, TwoOperatorsOfModel(), TwoDevices(), FieldPath("problem"), violations);
 }
 
 TEST(ProblemCodecTest, EveryFieldMakesTheRoundTrip) {
@@ -112,7 +106,7 @@ TEST(ProblemCodecTest, EveryFieldMakesTheRoundTrip) {
   std::string difference;
   MessageDifferencer differencer;
   differencer.ReportDifferencesToString(&difference);
-  EXPECT_TRUE(differencer.Compare(wire, EncodeProblem(problem, TwoOperators(), TwoDevices()))) << difference;
+  EXPECT_TRUE(differencer.Compare(wire, EncodeProblem(problem, TwoOperatorsOfModel(), TwoDevices()))) << difference;
 }
 
 TEST(ProblemCodecTest, UnsetProblemIsTheDefaultProblem) {
@@ -171,7 +165,7 @@ TEST(ProblemCodecTest, DevicesOfTheStartThatHaveDisappearedAreKeptByName) {
   EXPECT_EQ(problem.absent_devices[2].position, 2U);
   // Said again where they were; rings count for nothing without them.
   wire.mutable_start_from()->mutable_stages(0)->mutable_ring_order()->RemoveLast();
-  EXPECT_TRUE(MessageDifferencer::Equivalent(EncodeProblem(problem, TwoOperators(), TwoDevices()).start_from(),
+  EXPECT_TRUE(MessageDifferencer::Equivalent(EncodeProblem(problem, TwoOperatorsOfModel(), TwoDevices()).start_from(),
                                              wire.start_from()));
 }
 
@@ -192,7 +186,7 @@ TEST(ProblemCodecTest, ReportsTimesAndUnknownEnumNumbersBelowTheGivenPath) {
   wire.mutable_memory_model()->set_kind(static_cast<v1::MemoryModel::Kind>(43));
   Violations violations;
   const FieldPath plan("plan");
-  DecodeProblem(wire, TwoOperators(), TwoDevices(), plan.Field("problem"), violations);
+  DecodeProblem(wire, TwoOperatorsOfModel(), TwoDevices(), plan.Field("problem"), violations);
   EXPECT_THAT(Lines(violations), ElementsAre("plan.problem.schedule: must be a value of ScheduleKind, is 42",
                                              "plan.problem.memory_model.kind: must be a value of Kind, is 43",
                                              "plan.problem.target_period_ms: must be finite and >= 0, is inf"));

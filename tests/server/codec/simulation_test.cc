@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/simulate/flow_simulator.h"
+#include "tests/server/codec/two_devices.h"
 #include "tests/support/wire.h"
 
 namespace planwright::server {
@@ -14,13 +15,6 @@ namespace {
 
 using testing::ElementsAre;
 using testing::IsEmpty;
-
-Cluster TwoDevices() {
-  Cluster cluster;
-  cluster.device_classes.emplace_back().name = "gpu";
-  for (const char* name : {"g0", "g1"}) cluster.devices.emplace_back().name = name;
-  return cluster;
-}
 
 SimulationSettings Decode(const v1::SimulatePlanRequest& request, Violations& violations) {
   return DecodeSimulationSettings(request, OperatorGraph(), TwoDevices(), violations);

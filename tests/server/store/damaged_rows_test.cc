@@ -16,7 +16,7 @@
 namespace planwright::server {
 namespace {
 
-constexpr std::chrono::milliseconds kLease{60'000};
+constexpr std::chrono::milliseconds kDamagedLease{60'000};
 
 class DamagedRowsTest : public testing::Test {
  protected:
@@ -25,7 +25,7 @@ class DamagedRowsTest : public testing::Test {
     backend_ = MakeStoreBackend("sqlite");
     SqlStore store(backend_->Open(), /*migrate=*/false);
     ASSERT_TRUE(store.PutDocument("tenant", DocumentKind::kPlan, {"a", "summary", "content"}, Quota()).ok());
-    ASSERT_TRUE(store.Claim("key", "owner", kLease).ok());
+    ASSERT_TRUE(store.Claim("key", "owner", kDamagedLease).ok());
     ASSERT_TRUE(store.Submit("tenant", {{"a", "request"}, {{"a-0", "row"}}, "name"}, Quota()).ok());
     ASSERT_TRUE(store.Submit("other", {{"b", "request"}, {}, ""}, Quota()).ok());
   }
@@ -60,16 +60,16 @@ class DamagedRowsTest : public testing::Test {
     note(store.ListDocuments("tenant", DocumentKind::kPlan, std::nullopt, 10).status());
     note(store.PutDocument("tenant", DocumentKind::kPlan, {"a", "", "content"}, Quota()).status());
     note(store.PutAnswer("", {"answer", "", "content"}, 1 << 20));
-    note(store.Claim("key", "another", kLease).status());
+    note(store.Claim("key", "another", kDamagedLease).status());
     note(store.FindOperation("tenant", "a", OperationView::kFull).status());
     note(store.FindOperation("tenant", "a-0", OperationView::kFull).status());
     note(store.ListOperations("tenant", {}, std::nullopt, 10).status());
     note(store.ListRows("tenant", "a").status());
     note(store.Submit("tenant", {{"c", "request"}, {{"c-0", "row"}}, "name"}, Quota()).status());
-    const auto taken = store.TakeOperation(kLease, &ByName);
+    const auto taken = store.TakeOperation(kDamagedLease, &ByName);
     note(taken.status());
     if (taken.ok() && taken->has_value()) {
-      note(store.RenewLease((*taken)->id, (*taken)->fence, kLease).status());
+      note(store.RenewLease((*taken)->id, (*taken)->fence, kDamagedLease).status());
       note(store.EndOperation((*taken)->id, (*taken)->fence, {}));
     }
     note(store.RequestCancel("tenant", "a"));
@@ -81,7 +81,7 @@ class DamagedRowsTest : public testing::Test {
   bool OthersGetTheirTurn() {
     SqlStore store(backend_->Open(), /*migrate=*/false);
     for (int i = 0; i < 5; ++i) {
-      const auto taken = store.TakeOperation(kLease, &ByName);
+      const auto taken = store.TakeOperation(kDamagedLease, &ByName);
       if (taken.ok() && taken->has_value() && (*taken)->id == "b") return true;
     }
     return store.FindOperation("other", "b", OperationView::kShort)->attempts > 0;

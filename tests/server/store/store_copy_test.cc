@@ -24,7 +24,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-constexpr std::chrono::milliseconds kLease{60'000};
+constexpr std::chrono::milliseconds kCopyLease{60'000};
 
 void Ignore(std::string_view /*table*/, int64_t /*done*/, int64_t /*all*/) {}
 bool IsContent(DocumentKind /*kind*/, const std::string& content) { return content != "no message"; }
@@ -59,7 +59,7 @@ class StoreCopyTest : public testing::TestWithParam<std::tuple<std::string, std:
 };
 
 TEST_P(StoreCopyTest, WhatIsBackedUpIsThereAgain) {
-  const auto running = store_->TakeOperation(kLease, &ByName).value();
+  const auto running = store_->TakeOperation(kCopyLease, &ByName).value();
   ASSERT_TRUE(store_->SaveIncumbent(running->id, running->fence, "best", "12 ms").ok());
   const auto backed_up = CopyStore(*from_->Open(), *Backup(), CopyKind::kBackup, /*replaces=*/false, &Ignore);
   EXPECT_EQ(backed_up.value(), 43) << backed_up.status();
@@ -75,7 +75,7 @@ TEST_P(StoreCopyTest, WhatIsBackedUpIsThereAgain) {
   }
   // What ran is to be had again, and whoever had it cannot end it.
   EXPECT_TRUE(absl::IsAborted(store.EndOperation(running->id, running->fence, {})));
-  const auto taken = store.TakeOperation(kLease, &ByName).value();
+  const auto taken = store.TakeOperation(kCopyLease, &ByName).value();
   EXPECT_EQ(taken->id, "row-0");
   EXPECT_EQ(taken->incumbent, "best");
   EXPECT_EQ(store.FindOperation("tenant", "sweep", OperationView::kFull)->request, "grid");

@@ -120,7 +120,7 @@ constexpr int64_t kFewestLevels = 128;
 constexpr int64_t kMostLevels = 4096;
 constexpr int64_t kSetsOfABudget = 12;
 
-constexpr int32_t kMostGroups = 3'000;
+constexpr int32_t kMostPackedGroups = 3'000;
 
 int64_t LevelsFor(int64_t budget, std::size_t groups, double states) {
   const double each = 2 * states * static_cast<double>(groups) * static_cast<double>(kSetsOfABudget);
@@ -128,7 +128,7 @@ int64_t LevelsFor(int64_t budget, std::size_t groups, double states) {
 }
 
 LoadRelaxation InNarrowOrder(const LoadRelaxation& relaxation) {
-  if (relaxation.num_groups() > kMostGroups) return {};
+  if (relaxation.num_groups() > kMostPackedGroups) return {};
   const std::vector<int32_t> place_of = NarrowOrder(relaxation, SetPricing::kMostOpenNets);
   return place_of.empty() ? LoadRelaxation() : ContractGroups(relaxation, place_of, relaxation.num_groups());
 }

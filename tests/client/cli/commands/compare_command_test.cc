@@ -32,11 +32,11 @@ absl::Status Infeasible() {
 }
 
 // Has the algorithms that the test names.
-class FakeClient final : public PlanningClient {
+class FakeComparer final : public PlanningClient {
  public:
   using Answer = std::function<absl::StatusOr<v1::CreatePlanResponse>(v1::Algorithm)>;
 
-  FakeClient(std::vector<v1::Algorithm>& asked, Answer answer) : asked_(asked), answer_(std::move(answer)) {}
+  FakeComparer(std::vector<v1::Algorithm>& asked, Answer answer) : asked_(asked), answer_(std::move(answer)) {}
 
   absl::StatusOr<v1::CreatePlanResponse> CreatePlan(const v1::CreatePlanRequest& request, const CallOptions&) override {
     asked_.push_back(request.options().algorithm());
@@ -88,7 +88,7 @@ v1::CreatePlanResponse PlanOf(double objective_ms, double lower_bound_ms) {
 class CompareCommandTest : public ::testing::Test {
  protected:
   CompareCommandTest() {
-    environment_.connect = [this](const ServerConnection&) { return std::make_unique<FakeClient>(asked_, answer_); };
+    environment_.connect = [this](const ServerConnection&) { return std::make_unique<FakeComparer>(asked_, answer_); };
   }
 
   ExitCode Compare(std::vector<std::string> flags) {
@@ -96,7 +96,7 @@ class CompareCommandTest : public ::testing::Test {
     return RunProgram(flags, environment_);
   }
 
-  FakeClient::Answer answer_ = [](v1::Algorithm algorithm) {
+  FakeComparer::Answer answer_ = [](v1::Algorithm algorithm) {
     return algorithm == v1::ALGORITHM_GREEDY ? PlanOf(15, 0) : PlanOf(12, 12);
   };
   std::vector<v1::Algorithm> asked_;

@@ -25,13 +25,13 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-absl::StatusOr<ImportedRequest> Import(const std::string& text) {
+absl::StatusOr<ImportedRequest> ImportPlacement(const std::string& text) {
   return ImportGraph(text, "test.json", {.format = GraphFormat::kAuto});
 }
 
 // The violations of a file that must not be read, one "path: rule" each.
 std::vector<std::string> ViolationsIn(const std::string& text) {
-  const auto imported = Import(text);
+  const auto imported = ImportPlacement(text);
   EXPECT_EQ(imported.status().code(), absl::StatusCode::kInvalidArgument) << imported.status();
   std::vector<std::string> violations;
   for (const FieldViolation& violation : ErrorDetailsOf(imported.status()).violations) {
@@ -46,13 +46,13 @@ std::string FileWith(const std::string& nodes, const std::string& edges) {
                       edges, "]}");
 }
 
-std::string Node(const std::string& id) {
+std::string PlacedNode(const std::string& id) {
   return absl::StrCat(R"({"supportedOnFpga": 1, "fpgaLatency": 1, "cpuLatency": 2, "isBackwardNode": 0, "id": )", id,
                       "}");
 }
 
 std::string Nodes(const std::vector<std::string>& ids) {
-  return absl::StrJoin(ids, ",", [](std::string* text, const std::string& id) { text->append(Node(id)); });
+  return absl::StrJoin(ids, ",", [](std::string* text, const std::string& id) { text->append(PlacedNode(id)); });
 }
 
 // `node` with one more field; of equal names the last counts.
@@ -62,7 +62,7 @@ std::string With(std::string node, const std::string& field) {
 }
 
 TEST(DevicePlacementTest, BecomesGraphClusterAndProblem) {
-  const auto imported = Import(R"({
+  const auto imported = ImportPlacement(R"({
     "maxSizePerFPGA": 1000.5, "maxFPGAs": 2, "maxCPUs": 1, "somethingElse": [],
     "nodes": [
       {"id": 7, "name": "MatMul", "supportedOnFpga": true, "fpgaLatency": 1.5, "cpuLatency": 3, "isBackwardNode": false,
@@ -115,8 +115,8 @@ TEST(DevicePlacementTest, BecomesGraphClusterAndProblem) {
 }
 
 TEST(DevicePlacementTest, OneCostMakesOneTensorOfTheLargestSize) {
-  const auto imported = Import(FileWith(Nodes({"1", "2", "3"}),
-                                        R"({"sourceId": 1, "destId": 2, "cost": 0.5, "size": 10},
+  const auto imported = ImportPlacement(FileWith(Nodes({"1", "2", "3"}),
+                                                 R"({"sourceId": 1, "destId": 2, "cost": 0.5, "size": 10},
                                            {"sourceId": 1, "destId": 2, "cost": 0.5, "size": 10},
                                            {"sourceId": 1, "destId": 3, "cost": 0.5000005, "size": 20})"));
   ASSERT_TRUE(imported.ok()) << imported.status();
@@ -129,8 +129,8 @@ TEST(DevicePlacementTest, OneCostMakesOneTensorOfTheLargestSize) {
 }
 
 TEST(DevicePlacementTest, SeveralCostsMakeOneTensorPerEdge) {
-  const auto imported = Import(FileWith(Nodes({"1", "2", "3", "4"}),
-                                        R"({"sourceId": 1, "destId": 2, "cost": 0.5},
+  const auto imported = ImportPlacement(FileWith(Nodes({"1", "2", "3", "4"}),
+                                                 R"({"sourceId": 1, "destId": 2, "cost": 0.5},
                                            {"sourceId": 1, "destId": 3, "cost": 0.5},
                                            {"sourceId": 1, "destId": 4, "cost": 0.7},
                                            {"sourceId": 1, "destId": 4, "cost": 0.7, "size": 8})"));
@@ -147,7 +147,7 @@ TEST(DevicePlacementTest, SeveralCostsMakeOneTensorPerEdge) {
 
 TEST(DevicePlacementTest, WarnsOfCostsThatLookLikeSeconds) {
   const auto imported =
-      Import(FileWith(Nodes({"1", "2"}), R"({"sourceId": 1, "destId": 2, "cost": 0.001, "size": 2147483})"));
+      ImportPlacement(FileWith(Nodes({"1", "2"}), R"({"sourceId": 1, "destId": 2, "cost": 0.001, "size": 2147483})"));
   ASSERT_TRUE(imported.ok()) << imported.status();
   EXPECT_THAT(
       imported->warnings,
@@ -157,15 +157,15 @@ TEST(DevicePlacementTest, WarnsOfCostsThatLookLikeSeconds) {
 }
 
 TEST(DevicePlacementTest, LeavesOutDevicesThatThereAreNone) {
-  const auto imported =
-      Import(R"({"maxSizePerFPGA": 1, "maxFPGAs": 0, "maxCPUs": 3, "nodes": [)" + Node("1") + R"(], "edges": []})");
+  const auto imported = ImportPlacement(R"({"maxSizePerFPGA": 1, "maxFPGAs": 0, "maxCPUs": 3, "nodes": [)" +
+                                        PlacedNode("1") + R"(], "edges": []})");
   ASSERT_TRUE(imported.ok()) << imported.status();
   ASSERT_THAT(imported->request.cluster().device_groups(), SizeIs(1));
   EXPECT_EQ(imported->request.cluster().device_groups(0).name_prefix(), "cpu");
 }
 
 TEST(DevicePlacementTest, LeavesCyclesToTheService) {
-  EXPECT_TRUE(Import(FileWith(Nodes({"1", "2"}), R"({"sourceId": 1, "destId": 2, "cost": 0},
+  EXPECT_TRUE(ImportPlacement(FileWith(Nodes({"1", "2"}), R"({"sourceId": 1, "destId": 2, "cost": 0},
                                                                {"sourceId": 2, "destId": 1, "cost": 0})"))
                   .ok());
 }
@@ -188,24 +188,24 @@ TEST(DevicePlacementTest, NamesEveryViolationOfTheTopLevel) {
 
 TEST(DevicePlacementTest, NamesNodeAndField) {
   const auto violation_of = [](const std::string& node) {
-    return ViolationsIn(FileWith(absl::StrCat(Node("0"), ",", node), ""));
+    return ViolationsIn(FileWith(absl::StrCat(PlacedNode("0"), ",", node), ""));
   };
-  EXPECT_THAT(violation_of(With(Node("1"), R"("fpgaLatency": "fast")")),
+  EXPECT_THAT(violation_of(With(PlacedNode("1"), R"("fpgaLatency": "fast")")),
               ElementsAre("nodes[1].fpgaLatency: must be a number, is \"fast\""));
-  EXPECT_THAT(violation_of(With(Node("1"), R"("cpuLatency": -0.5)")),
+  EXPECT_THAT(violation_of(With(PlacedNode("1"), R"("cpuLatency": -0.5)")),
               ElementsAre("nodes[1].cpuLatency: must be >= 0, is -0.5"));
-  EXPECT_THAT(violation_of(With(Node("1"), R"("fpgaLatency": true)")),
+  EXPECT_THAT(violation_of(With(PlacedNode("1"), R"("fpgaLatency": true)")),
               ElementsAre("nodes[1].fpgaLatency: must be a number, is true"));
-  EXPECT_THAT(violation_of(With(Node("1"), R"("supportedOnFpga": 2)")),
+  EXPECT_THAT(violation_of(With(PlacedNode("1"), R"("supportedOnFpga": 2)")),
               ElementsAre("nodes[1].supportedOnFpga: must be true, false, 0 or 1, is 2"));
-  EXPECT_THAT(violation_of(With(Node("1"), R"("isBackwardNode": "no")")),
+  EXPECT_THAT(violation_of(With(PlacedNode("1"), R"("isBackwardNode": "no")")),
               ElementsAre("nodes[1].isBackwardNode: must be true, false, 0 or 1, is \"no\""));
-  EXPECT_THAT(violation_of(With(Node("1"), R"("size": 1e300)")),
+  EXPECT_THAT(violation_of(With(PlacedNode("1"), R"("size": 1e300)")),
               ElementsAre("nodes[1].size: must be at most 2^62 bytes, is 1e+300"));
-  EXPECT_THAT(violation_of(With(Node("1"), R"("name": ["a"])")),
+  EXPECT_THAT(violation_of(With(PlacedNode("1"), R"("name": ["a"])")),
               ElementsAre("nodes[1].name: must be a string, is a list"));
   EXPECT_THAT(
-      violation_of(With(Node("1"), R"("containedSubnodes": [])")),
+      violation_of(With(PlacedNode("1"), R"("containedSubnodes": [])")),
       ElementsAre("nodes[1].containedSubnodes: contracted graphs cannot be read; use the graph it was made from"));
   EXPECT_THAT(violation_of("[]"), ElementsAre("nodes[1]: must be an object, is a list"));
   EXPECT_THAT(violation_of("{}"), ElementsAre("nodes[1].id: is missing", "nodes[1].supportedOnFpga: is missing",
@@ -214,9 +214,11 @@ TEST(DevicePlacementTest, NamesNodeAndField) {
 }
 
 TEST(DevicePlacementTest, RefusesIdsThatAreNoIntegersOrNotUnique) {
-  EXPECT_THAT(ViolationsIn(FileWith(Node("2.5"), "")), ElementsAre(HasSubstr("nodes[0].id: must be an integer")));
-  EXPECT_THAT(ViolationsIn(FileWith(Node("true"), "")), ElementsAre(HasSubstr("nodes[0].id: must be an integer")));
-  EXPECT_THAT(ViolationsIn(FileWith(Node("18446744073709551615"), "")), ElementsAre(HasSubstr("nodes[0].id: must be")));
+  EXPECT_THAT(ViolationsIn(FileWith(PlacedNode("2.5"), "")), ElementsAre(HasSubstr("nodes[0].id: must be an integer")));
+  EXPECT_THAT(ViolationsIn(FileWith(PlacedNode("true"), "")),
+              ElementsAre(HasSubstr("nodes[0].id: must be an integer")));
+  EXPECT_THAT(ViolationsIn(FileWith(PlacedNode("18446744073709551615"), "")),
+              ElementsAre(HasSubstr("nodes[0].id: must be")));
   EXPECT_THAT(ViolationsIn(FileWith(Nodes({"3", "4", "3.0"}), "")),
               ElementsAre("nodes[2].id: must be unique, is 3 as in nodes[0]"));
 }
@@ -235,9 +237,9 @@ TEST(DevicePlacementTest, NamesEdgeAndField) {
 }
 
 TEST(DevicePlacementTest, ListsAHundredViolationsAndCountsTheRest) {
-  std::string nodes = Node("\"x\"");
-  for (int i = 1; i < 150; ++i) absl::StrAppend(&nodes, ",", Node("\"x\""));
-  const auto imported = Import(FileWith(nodes, ""));
+  std::string nodes = PlacedNode("\"x\"");
+  for (int i = 1; i < 150; ++i) absl::StrAppend(&nodes, ",", PlacedNode("\"x\""));
+  const auto imported = ImportPlacement(FileWith(nodes, ""));
   const ErrorDetails details = ErrorDetailsOf(imported.status());
   EXPECT_THAT(details.violations, SizeIs(100));
   EXPECT_EQ(details.violation_count, 150);

@@ -83,43 +83,43 @@ std::vector<std::string> Shown(const std::vector<ProfileRow>& rows) {
   return texts;
 }
 
-KinetoTimes Read(const std::string& text) {
+KinetoTimes ReadTrace(const std::string& text) {
   const auto times = ReadKineto(text, "trace.json");
   EXPECT_TRUE(times.ok()) << times.status();
   return times.ok() ? *times : KinetoTimes();
 }
 
-std::string ErrorIn(const std::string& text) {
+std::string ErrorInTrace(const std::string& text) {
   const auto times = ReadKineto(text, "trace.json");
   EXPECT_EQ(times.status().code(), absl::StatusCode::kInvalidArgument);
   return std::string(times.status().message());
 }
 
 TEST(KinetoTest, KernelsBelongToTheNamesThatLaunchedThem) {
-  const KinetoTimes times = Read(Trace(Step(4, 1000, 10)));
+  const KinetoTimes times = ReadTrace(Trace(Step(4, 1000, 10)));
   EXPECT_THAT(Shown(times.rows), testing::ElementsAre("layer.0 5 8", "layer.0/mlp 3 8"));
   EXPECT_EQ(times.assumption, "times of 2 names are means of kernels over the whole trace, since it has one step");
 }
 
 TEST(KinetoTest, TheFirstStepIsLeftOutAndTheOthersAreMeans) {
   const auto steps = Together(Together(Step(1, 1000, 10, 100), Step(2, 3000, 20)), Step(3, 5000, 30, 3));
-  const KinetoTimes times = Read(Trace(steps));
+  const KinetoTimes times = ReadTrace(Trace(steps));
   EXPECT_THAT(Shown(times.rows), testing::ElementsAre("layer.0 10 16", "layer.0/mlp 6 16"));
   EXPECT_THAT(times.assumption, HasSubstr("over 2 of 3 steps, the first left out"));
 }
 
 TEST(KinetoTest, TheOrderOfTheEventsDoesNotMatter) {
   auto steps = Together(Step(1, 1000, 10, 100), Step(2, 3000, 20));
-  const KinetoTimes times = Read(Trace(steps));
+  const KinetoTimes times = ReadTrace(Trace(steps));
   std::reverse(steps.begin(), steps.end());
-  EXPECT_THAT(Shown(Read(Trace(steps)).rows), testing::UnorderedElementsAreArray(Shown(times.rows)));
+  EXPECT_THAT(Shown(ReadTrace(Trace(steps)).rows), testing::UnorderedElementsAreArray(Shown(times.rows)));
 }
 
 TEST(KinetoTest, WithoutKernelsTheStretchesThemselvesCount) {
   const auto sequence = [](int forward_thread) {
     return absl::StrCat("\"Sequence number\": 5, \"Fwd thread id\": ", forward_thread);
   };
-  const KinetoTimes times = Read(Trace(
+  const KinetoTimes times = ReadTrace(Trace(
       {Event("user_annotation", "layer.0", 1, 100, 2000), Event("cpu_op", "aten::linear", 1, 150, 1000, sequence(0)),
        Event("cpu_op", "autograd::engine::evaluate_function", 2, 5000, 4000, sequence(1)),
        Event("cpu_op", "AddmmBackward0", 2, 5100, 3000, sequence(1))}));
@@ -131,11 +131,11 @@ TEST(KinetoTest, WhatIsComputedAgainHasOneBackwardPass) {
   const auto args = [](int sequence, int forward_thread) {
     return absl::StrCat("\"Sequence number\": ", sequence, ", \"Fwd thread id\": ", forward_thread);
   };
-  const KinetoTimes times = Read(Trace({Event("user_annotation", "layer.0", 1, 100, 2000),
-                                        Event("cpu_op", "CheckpointFunctionBackward", 2, 5000, 4000, args(5, 1)),
-                                        Event("user_annotation", "layer.0", 2, 5100, 2000),
-                                        Event("cpu_op", "aten::linear", 2, 5200, 10, args(6, 0)),
-                                        Event("cpu_op", "AddmmBackward0", 2, 9500, 3000, args(6, 1))}));
+  const KinetoTimes times = ReadTrace(Trace({Event("user_annotation", "layer.0", 1, 100, 2000),
+                                             Event("cpu_op", "CheckpointFunctionBackward", 2, 5000, 4000, args(5, 1)),
+                                             Event("user_annotation", "layer.0", 2, 5100, 2000),
+                                             Event("cpu_op", "aten::linear", 2, 5200, 10, args(6, 0)),
+                                             Event("cpu_op", "AddmmBackward0", 2, 9500, 3000, args(6, 1))}));
   EXPECT_THAT(Shown(times.rows), testing::ElementsAre("layer.0 2 3"));
 }
 
@@ -148,47 +148,48 @@ TEST(KinetoTest, BackwardPassesBelongToTheLastOperatorWithTheirNumber) {
       Event("user_annotation", "layer.0", 1, 100, 2000), Event("cpu_op", "aten::detach", 1, 150, 10, args(0)),
       Event("user_annotation", "layer.1", 1, 2500, 1000), Event("cpu_op", "aten::linear", 1, 2600, 10, args(0)),
       Event("cpu_op", "AddmmBackward0", 2, 5000, 4000, args(1))};
-  EXPECT_THAT(Shown(Read(Trace(events)).rows), testing::ElementsAre("layer.0 2 0", "layer.1 1 4"));
+  EXPECT_THAT(Shown(ReadTrace(Trace(events)).rows), testing::ElementsAre("layer.0 2 0", "layer.1 1 4"));
 }
 
 TEST(KinetoTest, LongNamesEndWithAWholeCharacter) {
   const std::string most(1023, 'a');
-  const KinetoTimes times = Read(Trace({Event("user_annotation", most + "öö", 1, 0, 5000)}));
+  const KinetoTimes times = ReadTrace(Trace({Event("user_annotation", most + "öö", 1, 0, 5000)}));
   ASSERT_EQ(times.rows.size(), 1U);
   EXPECT_EQ(times.rows[0].name, most);
 }
 
 TEST(KinetoTest, NamesInsideOfThemselvesCountOnce) {
   const KinetoTimes times =
-      Read(Trace({Event("user_annotation", "a", 1, 0, 5000), Event("user_annotation", "a", 1, 10, 2000),
-                  Event("user_annotation", "a", 2, 10, 3000)}));
+      ReadTrace(Trace({Event("user_annotation", "a", 1, 0, 5000), Event("user_annotation", "a", 1, 10, 2000),
+                       Event("user_annotation", "a", 2, 10, 3000)}));
   EXPECT_THAT(Shown(times.rows), testing::ElementsAre("a 4 0"));
 }
 
 TEST(KinetoTest, ReadsGzipAndArraysAlone) {
   const std::string trace = Trace(Step(4, 1000, 10));
-  const auto rows = Shown(Read(trace).rows);
-  EXPECT_EQ(Shown(Read(Gzip(trace)).rows), rows);
+  const auto rows = Shown(ReadTrace(trace).rows);
+  EXPECT_EQ(Shown(ReadTrace(Gzip(trace)).rows), rows);
   // As several programs of compression write it one after the other.
-  EXPECT_EQ(Shown(Read(Gzip(trace.substr(0, 500)) + Gzip(trace.substr(500))).rows), rows);
-  EXPECT_EQ(Shown(Read(absl::StrCat("[", absl::StrJoin(Step(4, 1000, 10), ","), "]")).rows), rows);
+  EXPECT_EQ(Shown(ReadTrace(Gzip(trace.substr(0, 500)) + Gzip(trace.substr(500))).rows), rows);
+  EXPECT_EQ(Shown(ReadTrace(absl::StrCat("[", absl::StrJoin(Step(4, 1000, 10), ","), "]")).rows), rows);
 }
 
 TEST(KinetoTest, SaysWhatIsWrong) {
-  EXPECT_EQ(ErrorIn("{\"traceEvents\": [], \"a\": 1}").substr(0, 28), "trace.json: names no layer: ");
-  EXPECT_EQ(ErrorIn("{}"), "trace.json: is no trace of PyTorch's profiler: it has no \"traceEvents\"");
-  EXPECT_THAT(ErrorIn("{\"traceEvents\": ["), HasSubstr("trace.json: traceEvents[0]: is not JSON"));
-  EXPECT_THAT(ErrorIn(Trace({Event("kernel", "k", 1, 1, -5, "\"correlation\": 1")})),
+  EXPECT_EQ(ErrorInTrace("{\"traceEvents\": [], \"a\": 1}").substr(0, 28), "trace.json: names no layer: ");
+  EXPECT_EQ(ErrorInTrace("{}"), "trace.json: is no trace of PyTorch's profiler: it has no \"traceEvents\"");
+  EXPECT_THAT(ErrorInTrace("{\"traceEvents\": ["), HasSubstr("trace.json: traceEvents[0]: is not JSON"));
+  EXPECT_THAT(ErrorInTrace(Trace({Event("kernel", "k", 1, 1, -5, "\"correlation\": 1")})),
               HasSubstr("traceEvents[1].dur: must be a time >= 0"));
-  EXPECT_THAT(ErrorIn(R"([{"ph": "X", "cat": "kernel", "dur": 1}])"), HasSubstr("traceEvents[0].ts: must be a time"));
-  EXPECT_THAT(ErrorIn(R"([{"ph": "X", "cat": "kernel", "ts": 1e300}])"), HasSubstr("traceEvents[0].ts"));
-  EXPECT_THAT(ErrorIn(std::string(1000, '[')), HasSubstr("is nested deeper than 100 levels"));
+  EXPECT_THAT(ErrorInTrace(R"([{"ph": "X", "cat": "kernel", "dur": 1}])"),
+              HasSubstr("traceEvents[0].ts: must be a time"));
+  EXPECT_THAT(ErrorInTrace(R"([{"ph": "X", "cat": "kernel", "ts": 1e300}])"), HasSubstr("traceEvents[0].ts"));
+  EXPECT_THAT(ErrorInTrace(std::string(1000, '[')), HasSubstr("is nested deeper than 100 levels"));
   const std::string packed = Gzip(Trace(Step(4, 1000, 10)));
-  EXPECT_THAT(ErrorIn(packed.substr(0, packed.size() / 2)), HasSubstr("is damaged gzip: it ends too early"));
+  EXPECT_THAT(ErrorInTrace(packed.substr(0, packed.size() / 2)), HasSubstr("is damaged gzip: it ends too early"));
   std::string broken = packed;
   broken[packed.size() / 2] ^= 0x55;
-  EXPECT_THAT(ErrorIn(broken), HasSubstr("trace.json: "));
-  EXPECT_THAT(ErrorIn("\x1f\x8b"), HasSubstr("is damaged gzip"));
+  EXPECT_THAT(ErrorInTrace(broken), HasSubstr("trace.json: "));
+  EXPECT_THAT(ErrorInTrace("\x1f\x8b"), HasSubstr("is damaged gzip"));
 }
 
 TEST(KinetoTest, BombsAreGivenUp) {

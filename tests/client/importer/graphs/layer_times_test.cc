@@ -14,7 +14,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::SizeIs;
 
-std::vector<std::string> ErrorsIn(const std::string& text) {
+std::vector<std::string> ErrorsInTimes(const std::string& text) {
   const auto rows = ReadLayerTimes(text, "t.csv");
   EXPECT_EQ(rows.status().code(), absl::StatusCode::kInvalidArgument);
   std::vector<std::string> errors;
@@ -52,13 +52,13 @@ TEST(LayerTimesTest, ReadsColumnsInAnyOrder) {
 
 TEST(LayerTimesTest, NamesEveryMistakeAndItsLine) {
   EXPECT_THAT(
-      ErrorsIn(""),
+      ErrorsInTimes(""),
       ElementsAre(": must begin with the names of its columns: layer,tensor_degree,micro_batch,forward_ms,..."));
-  EXPECT_THAT(ErrorsIn("layer,micro_batch,speed,layer\n1,2,3,4\n"),
+  EXPECT_THAT(ErrorsInTimes("layer,micro_batch,speed,layer\n1,2,3,4\n"),
               ElementsAre("line 1: knows no column \"speed\"", "line 1: must name \"layer\" once",
                           "line 1: must have a column forward_ms", "line 1: must have a column backward_ms"));
   EXPECT_THAT(
-      ErrorsIn("layer,tensor_degree,micro_batch,forward_ms,backward_ms\na,0,x,-1,2\nb,1\n\"c,1,1,1,1\n"),
+      ErrorsInTimes("layer,tensor_degree,micro_batch,forward_ms,backward_ms\na,0,x,-1,2\nb,1\n\"c,1,1,1,1\n"),
       ElementsAre("line 2: tensor_degree must be >= 1", "line 2: micro_batch must be a whole number >= 0, is \"x\"",
                   "line 2: a time must be a number >= 0, is \"-1\"", "line 3: must have 5 cells, has 2",
                   "line 4: a double quote is not closed"));

@@ -21,7 +21,7 @@ constexpr char kLlama[] = R"({"architectures": ["LlamaForCausalLM"], "model_type
 
 constexpr Workpiece kWorkpiece = {.sequence = 4096, .micro_batch = 2};
 
-std::vector<std::string> ErrorsIn(const std::string& text, const Workpiece& workpiece = kWorkpiece) {
+std::vector<std::string> ErrorsInConfig(const std::string& text, const Workpiece& workpiece = kWorkpiece) {
   std::vector<std::string> warnings;
   const auto name = ReadModelConfig(text, "config.json", workpiece, warnings);
   EXPECT_EQ(name.status().code(), absl::StatusCode::kInvalidArgument);
@@ -74,24 +74,24 @@ TEST(ModelConfigTest, SaysWhatTheZooTakesDifferently) {
 }
 
 TEST(ModelConfigTest, RefusesByNameWhatTheZooCannotExpress) {
-  EXPECT_THAT(ErrorsIn(R"({"model_type": "mixtral", "num_local_experts": 8})"),
+  EXPECT_THAT(ErrorsInConfig(R"({"model_type": "mixtral", "num_local_experts": 8})"),
               ElementsAre("num_local_experts: stands for experts, which the zoo cannot express yet"));
-  EXPECT_THAT(ErrorsIn(R"({"model_type": "deepseek_v3", "n_routed_experts": 256, "kv_lora_rank": 512})"),
+  EXPECT_THAT(ErrorsInConfig(R"({"model_type": "deepseek_v3", "n_routed_experts": 256, "kv_lora_rank": 512})"),
               ElementsAre("n_routed_experts: stands for experts, which the zoo cannot express yet",
                           "kv_lora_rank: stands for latent attention, which the zoo cannot express yet"));
-  EXPECT_THAT(ErrorsIn(R"({"model_type": "mamba"})"),
+  EXPECT_THAT(ErrorsInConfig(R"({"model_type": "mamba"})"),
               ElementsAre(HasSubstr("model_type: must be one of llama, mistral")));
   EXPECT_THAT(
-      ErrorsIn(R"({"model_type": "qwen3", "hidden_size": 1024, "intermediate_size": 3072,
+      ErrorsInConfig(R"({"model_type": "qwen3", "hidden_size": 1024, "intermediate_size": 3072,
                            "num_attention_heads": 16, "num_hidden_layers": 28, "num_key_value_heads": 8,
                            "vocab_size": 151936, "head_dim": 128})"),
       ElementsAre(HasSubstr("head_dim: must be hidden_size / num_attention_heads, is 128 of 16 heads and 1024")));
 }
 
 TEST(ModelConfigTest, NamesEveryMistake) {
-  EXPECT_THAT(ErrorsIn(R"({"model_type": "llama", "hidden_size": "big", "num_hidden_layers": 0, "vocab_size": 1.5,
+  EXPECT_THAT(ErrorsInConfig(R"({"model_type": "llama", "hidden_size": "big", "num_hidden_layers": 0, "vocab_size": 1.5,
                            "num_attention_heads": 32, "torch_dtype": "float8"})",
-                       {}),
+                             {}),
               ElementsAre(HasSubstr("num_hidden_layers: must be an integer from 1"),
                           HasSubstr("hidden_size: must be an integer"), "intermediate_size: is missing",
                           HasSubstr("vocab_size: must be an integer"),

@@ -34,19 +34,19 @@ constexpr char kProfile[] =
     " \tnode1 -- node3\n"
     "node2 -- node3\n";
 
-struct Read {
+struct ReadProfileOf {
   v1::Graph graph;
   std::vector<std::string> warnings;
 };
 
-Read ReadProfileText(const std::string& text, std::optional<double> unit = std::nullopt) {
-  Read read;
+ReadProfileOf ReadProfileText(const std::string& text, std::optional<double> unit = std::nullopt) {
+  ReadProfileOf read;
   const absl::Status status = ReadPipeDreamGraph(text, "g", unit, read.graph, read.warnings);
   EXPECT_TRUE(status.ok()) << status;
   return read;
 }
 
-std::vector<std::string> ErrorsIn(const std::string& text) {
+std::vector<std::string> ErrorsInPipedream(const std::string& text) {
   v1::Graph graph;
   std::vector<std::string> warnings;
   const absl::Status status = ReadPipeDreamGraph(text, "g", std::nullopt, graph, warnings);
@@ -89,22 +89,24 @@ TEST(PipeDreamTest, TakesTheUnitThatIsSaid) {
 TEST(PipeDreamTest, NamesEveryMistakeAndItsLine) {
   const std::string node =
       " -- ReLU -- forward_compute_time=1, backward_compute_time=1, activation_size=1, parameter_size=0\n";
-  EXPECT_THAT(ErrorsIn(""), ElementsAre(": has no node"));
-  EXPECT_THAT(ErrorsIn("hello\n"), ElementsAre("line 1: must begin with a node such as node10, begins \"hello\""));
-  EXPECT_THAT(ErrorsIn("node1" + node + "node1" + node),
+  EXPECT_THAT(ErrorsInPipedream(""), ElementsAre(": has no node"));
+  EXPECT_THAT(ErrorsInPipedream("hello\n"),
+              ElementsAre("line 1: must begin with a node such as node10, begins \"hello\""));
+  EXPECT_THAT(ErrorsInPipedream("node1" + node + "node1" + node),
               ElementsAre("line 2: must name a node of its own, node1 is that of line 1"));
-  EXPECT_THAT(ErrorsIn("node1" + node + "\tnode1 -- node2\n\tnode1 -- node1\n\tnode1 -- x\n"),
+  EXPECT_THAT(ErrorsInPipedream("node1" + node + "\tnode1 -- node2\n\tnode1 -- node1\n\tnode1 -- x\n"),
               ElementsAre("line 4: must name the node that the edge leads to, is \"x\"",
                           "line 2: there is no node \"node2\"", "line 3: \"node1\" must not lead to itself"));
+  EXPECT_THAT(ErrorsInPipedream(
+                  "node1 -- ReLU -- forward_compute_time=-1, activation_size=[1; x], parameter_size=1e300, speed=1\n"),
+              ElementsAre("line 1: forward_compute_time must be a number >= 0, is \"-1\"",
+                          "line 1: activation_size must be a number >= 0, is \"[1; x]\"",
+                          "line 1: parameter_size must be a number >= 0, is \"1e300\"",
+                          "line 1: has no field \"speed\"", "line 1: backward_compute_time is missing"));
   EXPECT_THAT(
-      ErrorsIn("node1 -- ReLU -- forward_compute_time=-1, activation_size=[1; x], parameter_size=1e300, speed=1\n"),
-      ElementsAre("line 1: forward_compute_time must be a number >= 0, is \"-1\"",
-                  "line 1: activation_size must be a number >= 0, is \"[1; x]\"",
-                  "line 1: parameter_size must be a number >= 0, is \"1e300\"", "line 1: has no field \"speed\"",
-                  "line 1: backward_compute_time is missing"));
-  EXPECT_THAT(ErrorsIn("node1 -- ReLU -- forward_compute_time=nan, backward_compute_time=1, activation_size=1, "
-                       "parameter_size=0\n"),
-              SizeIs(1));
+      ErrorsInPipedream("node1 -- ReLU -- forward_compute_time=nan, backward_compute_time=1, activation_size=1, "
+                        "parameter_size=0\n"),
+      SizeIs(1));
 }
 
 TEST(PipeDreamTest, ReadsTheStagesOfTheOptimizer) {
@@ -151,7 +153,7 @@ TEST(PipeDreamTest, Resnet50AgreesWithPipersFormOfIt) {
   if (!profile_file.has_value() || !piper_file.has_value()) GTEST_SKIP() << "the published profiles are not there";
   const std::string profile = TextOf(*profile_file);
   const std::string piper = TextOf(*piper_file);
-  const Read pipedream = ReadProfileText(profile);
+  const ReadProfileOf pipedream = ReadProfileText(profile);
   const auto other = ImportGraph(piper, "resnet.json", {.ms_per_unit = 1});
   ASSERT_TRUE(other.ok()) << other.status();
   std::map<std::string, double> ours = NodeTimes(pipedream.graph);

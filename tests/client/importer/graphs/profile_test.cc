@@ -24,7 +24,7 @@ Message Parse(const std::string& text) {
   return message;
 }
 
-std::vector<std::string> ErrorsIn(const std::string& text) {
+std::vector<std::string> ErrorsInProfile(const std::string& text) {
   const auto rows = ReadProfile(text, "p.csv");
   EXPECT_EQ(rows.status().code(), absl::StatusCode::kInvalidArgument);
   std::vector<std::string> errors;
@@ -47,10 +47,10 @@ TEST(ProfileTest, ReadsTheTable) {
 }
 
 TEST(ProfileTest, NamesEveryMistakeAndItsLine) {
-  EXPECT_THAT(ErrorsIn(""), ElementsAre(": must begin with name,forward_ms,backward_ms"));
-  EXPECT_THAT(ErrorsIn("a,1,2\n"), ElementsAre("line 1: must name the columns: name,forward_ms,backward_ms"));
+  EXPECT_THAT(ErrorsInProfile(""), ElementsAre(": must begin with name,forward_ms,backward_ms"));
+  EXPECT_THAT(ErrorsInProfile("a,1,2\n"), ElementsAre("line 1: must name the columns: name,forward_ms,backward_ms"));
   EXPECT_THAT(
-      ErrorsIn("name,forward_ms,backward_ms\na,1\n,1,2\nb,x,-1\nc,1,2\nc,1,2\n\"d,1,2\n"),
+      ErrorsInProfile("name,forward_ms,backward_ms\na,1\n,1,2\nb,x,-1\nc,1,2\nc,1,2\n\"d,1,2\n"),
       ElementsAre("line 2: must have 3 cells, has 2", "line 3: must name an operator",
                   "line 4: a time must be a number >= 0, is \"x\"", "line 4: a time must be a number >= 0, is \"-1\"",
                   "line 6: must name another operator than line 5", "line 7: a double quote is not closed"));

@@ -53,7 +53,7 @@ v1::Cluster MakeCluster(int devices) {
 }
 
 // "ids,embed,l0@g0 l1,head@g1".
-std::string Read(const std::string& text, int layers = 2, int devices = 4) {
+std::string ReadPlan(const std::string& text, int layers = 2, int devices = 4) {
   const auto plan = ReadForeignPlan(text, "p", MakeDecoder(layers), MakeCluster(devices));
   EXPECT_TRUE(plan.ok()) << plan.status() << "\n" << text;
   if (!plan.ok()) return "";
@@ -69,7 +69,7 @@ std::string Read(const std::string& text, int layers = 2, int devices = 4) {
   });
 }
 
-std::string ErrorIn(const std::string& text, int layers = 2, int devices = 4) {
+std::string ErrorInPlan(const std::string& text, int layers = 2, int devices = 4) {
   const auto plan = ReadForeignPlan(text, "p", MakeDecoder(layers), MakeCluster(devices));
   EXPECT_EQ(plan.status().code(), absl::StatusCode::kInvalidArgument) << text;
   return std::string(plan.status().message());
@@ -90,24 +90,24 @@ TEST(RecognisePlanTest, ByContent) {
 }
 
 TEST(ForeignPlanTest, LayoutsOfMegatron) {
-  EXPECT_EQ(Read("Et|tL"), "ids,embed,l0@g0 l1,head@g1");
-  EXPECT_EQ(Read("E|tt|L\n"), "ids,embed@g0 l0,l1@g1 head@g2");
-  EXPECT_EQ(Read("Et*2|(t*2|)*2t,t*1,L", 8), "ids,embed,l0,l1@g0 l2,l3@g1 l4,l5@g2 l6,l7,head@g3");
-  EXPECT_EQ(Read("E(t|)*3tL", 4), "ids,embed,l0@g0 l1@g1 l2@g2 l3,head@g3");
+  EXPECT_EQ(ReadPlan("Et|tL"), "ids,embed,l0@g0 l1,head@g1");
+  EXPECT_EQ(ReadPlan("E|tt|L\n"), "ids,embed@g0 l0,l1@g1 head@g2");
+  EXPECT_EQ(ReadPlan("Et*2|(t*2|)*2t,t*1,L", 8), "ids,embed,l0,l1@g0 l2,l3@g1 l4,l5@g2 l6,l7,head@g3");
+  EXPECT_EQ(ReadPlan("E(t|)*3tL", 4), "ids,embed,l0@g0 l1@g1 l2@g2 l3,head@g3");
 }
 
 TEST(ForeignPlanTest, ArgumentsOfMegatron) {
-  EXPECT_EQ(Read("--num-layers 4 --pipeline-model-parallel-size 2 --bf16", 4), "ids,embed,l0,l1@g0 l2,l3,head@g1");
-  EXPECT_EQ(Read("torchrun pretrain.py --num-layers=4 \\\n  --pipeline-model-parallel-size=2 "
-                 "--decoder-last-pipeline-num-layers 1",
-                 4),
+  EXPECT_EQ(ReadPlan("--num-layers 4 --pipeline-model-parallel-size 2 --bf16", 4), "ids,embed,l0,l1@g0 l2,l3,head@g1");
+  EXPECT_EQ(ReadPlan("torchrun pretrain.py --num-layers=4 \\\n  --pipeline-model-parallel-size=2 "
+                     "--decoder-last-pipeline-num-layers 1",
+                     4),
             "ids,embed,l0,l1,l2@g0 l3,head@g1");
-  EXPECT_EQ(Read("--pipeline-model-parallel-size 2 --pipeline-model-parallel-layout 'Et|t|t|tL'", 4),
+  EXPECT_EQ(ReadPlan("--pipeline-model-parallel-size 2 --pipeline-model-parallel-layout 'Et|t|t|tL'", 4),
             "ids,embed,l0@g0 l1@g1 l2@g0 l3,head@g1");
-  EXPECT_EQ(Read("--num-layers 4 --pipeline-model-parallel-size 2 --num-layers-per-virtual-pipeline-stage 1", 4),
+  EXPECT_EQ(ReadPlan("--num-layers 4 --pipeline-model-parallel-size 2 --num-layers-per-virtual-pipeline-stage 1", 4),
             "ids,embed,l0@g0 l1@g1 l2@g0 l3,head@g1");
-  EXPECT_EQ(ErrorIn("--num-layers 4 --pipeline-model-parallel-size 2 --num-layers-per-virtual-pipeline-stage 3",
-                    /*layers=*/4),
+  EXPECT_EQ(ErrorInPlan("--num-layers 4 --pipeline-model-parallel-size 2 --num-layers-per-virtual-pipeline-stage 3",
+                        /*layers=*/4),
             "p: --num-layers-per-virtual-pipeline-stage 3 does not divide the 4 layers");
 }
 
@@ -120,50 +120,50 @@ TEST(ForeignPlanTest, BackwardOperatorsGoWithTheirForwardOperators) {
 
 TEST(ForeignPlanTest, ListsOfTorchtitanAndCountsOfVllm) {
   const std::string stages = "ids,embed,l0@g0 l1,head@g1";
-  EXPECT_EQ(Read("[[\"tok_embeddings\", \"layers.0\"], [\"layers.1\", \"norm\", \"output\"]]"), stages);
-  EXPECT_EQ(Read("parallelism = dict(\n  module_fqns_per_model_part=[['tok_embeddings', 'layers.0'], "
-                 "['layers.1', 'norm', 'output']],\n)"),
+  EXPECT_EQ(ReadPlan("[[\"tok_embeddings\", \"layers.0\"], [\"layers.1\", \"norm\", \"output\"]]"), stages);
+  EXPECT_EQ(ReadPlan("parallelism = dict(\n  module_fqns_per_model_part=[['tok_embeddings', 'layers.0'], "
+                     "['layers.1', 'norm', 'output']],\n)"),
             stages);
-  EXPECT_EQ(Read("1, 1\n"), stages);
+  EXPECT_EQ(ReadPlan("1, 1\n"), stages);
   const auto plan = ReadForeignPlan("1,1", "p", MakeDecoder(2), MakeCluster(2));
   EXPECT_EQ(plan->problem().workload(), v1::WORKLOAD_INFERENCE);
 }
 
 TEST(ForeignPlanTest, PlansOfOtherPlanners) {
-  EXPECT_EQ(Read(R"({"stages": [{"nodes": [3, 7], "dataParallelDegree": 2, "tensorParallelDegree": 1},
+  EXPECT_EQ(ReadPlan(R"({"stages": [{"nodes": [3, 7], "dataParallelDegree": 2, "tensorParallelDegree": 1},
                                 {"nodes": [9], "dataParallelDegree": 1}]})"),
             "3,7@g0+g1 9@g2");
   const std::string numbers = "forward_compute_time=1, backward_compute_time=1, activation_size=1, parameter_size=1";
   EXPECT_EQ(
-      Read(absl::StrCat("node1 -- a -- ", numbers, " -- stage_id=0\nnode2 -- c -- ", numbers, " -- stage_id=1\n")),
+      ReadPlan(absl::StrCat("node1 -- a -- ", numbers, " -- stage_id=0\nnode2 -- c -- ", numbers, " -- stage_id=1\n")),
       "node1@g0 node2@g1");
 }
 
 TEST(ForeignPlanTest, SaysWhatIsWrong) {
-  EXPECT_EQ(ErrorIn("Et|tL", 3), "p: the plan has no layer 2, and the graph has 3 layers");
-  EXPECT_EQ(ErrorIn("Et|ttL"), "p: the plan has a layer 2, and the graph 2 layers");
-  EXPECT_EQ(ErrorIn("t|tL"), "p: the plan says not where the embedding and the head are");
-  EXPECT_EQ(ErrorIn("Et|E,tL"), "p: the embedding is in the stages 0 and 1 of the plan");
-  EXPECT_EQ(ErrorIn("Et|mtL"),
+  EXPECT_EQ(ErrorInPlan("Et|tL", 3), "p: the plan has no layer 2, and the graph has 3 layers");
+  EXPECT_EQ(ErrorInPlan("Et|ttL"), "p: the plan has a layer 2, and the graph 2 layers");
+  EXPECT_EQ(ErrorInPlan("t|tL"), "p: the plan says not where the embedding and the head are");
+  EXPECT_EQ(ErrorInPlan("Et|E,tL"), "p: the embedding is in the stages 0 and 1 of the plan");
+  EXPECT_EQ(ErrorInPlan("Et|mtL"),
             "p: the layout must have E, t, L and |, has \"m\": multi-token prediction is not known here");
-  EXPECT_EQ(ErrorIn("E(t|(t|)*2)*2L"), "p: a group of the layout must not hold another one");
-  EXPECT_EQ(ErrorIn("E(t|tL"), "p: the layout has a \"(\" without its \")\"");
-  EXPECT_EQ(ErrorIn("Et)tL"), "p: the layout has a \")\" without its \"(\"");
-  EXPECT_EQ(ErrorIn("Et*99999999tL"), "p: a \"*\" of the layout needs what it repeats, and how often");
-  EXPECT_EQ(ErrorIn("E(t*90000|)*90000tL"), "p: the layout has too many layers");
-  EXPECT_EQ(ErrorIn("Et|t|tL", 3, 2), "p: the plan needs 3 accelerators, the cluster has 2");
-  EXPECT_EQ(ErrorIn("--num-layers 5 --pipeline-model-parallel-size 2", 5),
+  EXPECT_EQ(ErrorInPlan("E(t|(t|)*2)*2L"), "p: a group of the layout must not hold another one");
+  EXPECT_EQ(ErrorInPlan("E(t|tL"), "p: the layout has a \"(\" without its \")\"");
+  EXPECT_EQ(ErrorInPlan("Et)tL"), "p: the layout has a \")\" without its \"(\"");
+  EXPECT_EQ(ErrorInPlan("Et*99999999tL"), "p: a \"*\" of the layout needs what it repeats, and how often");
+  EXPECT_EQ(ErrorInPlan("E(t*90000|)*90000tL"), "p: the layout has too many layers");
+  EXPECT_EQ(ErrorInPlan("Et|t|tL", 3, 2), "p: the plan needs 3 accelerators, the cluster has 2");
+  EXPECT_EQ(ErrorInPlan("--num-layers 5 --pipeline-model-parallel-size 2", 5),
             "p: Megatron-LM cannot divide 5 layers among 2 stages evenly; give its layout");
-  EXPECT_EQ(ErrorIn("--pipeline-model-parallel-size two --num-layers 2"),
+  EXPECT_EQ(ErrorInPlan("--pipeline-model-parallel-size two --num-layers 2"),
             "p: --pipeline-model-parallel-size must be a whole number >= 1, is \"two\"");
-  EXPECT_THAT(ErrorIn("--pipeline-model-parallel-size 2"), HasSubstr("must have --num-layers"));
-  EXPECT_EQ(ErrorIn("--pipeline-model-parallel-size 3 --pipeline-model-parallel-layout 'Et|tL'"),
+  EXPECT_THAT(ErrorInPlan("--pipeline-model-parallel-size 2"), HasSubstr("must have --num-layers"));
+  EXPECT_EQ(ErrorInPlan("--pipeline-model-parallel-size 3 --pipeline-model-parallel-layout 'Et|tL'"),
             "p: the layout has 2 stages, no multiple of the 3 of --pipeline-model-parallel-size");
-  EXPECT_EQ(ErrorIn("1,,1"), "p: must be counts of layers, such as 9,11");
-  EXPECT_EQ(ErrorIn("[['layers.0', 'layers.x']]"), "p: \"layers.x\" is no layer");
-  EXPECT_EQ(ErrorIn("[['layers.0'"), "p: must be a list of lists of names, which is not closed");
-  EXPECT_EQ(ErrorIn("[[['layers.0']]]"), "p: must be a list of lists of names, is nested deeper");
-  EXPECT_THAT(ErrorIn(R"({"stages": [{"nodes": [1.5], "dataParallelDegree": 0, "tensorParallelDegree": 2}]})"),
+  EXPECT_EQ(ErrorInPlan("1,,1"), "p: must be counts of layers, such as 9,11");
+  EXPECT_EQ(ErrorInPlan("[['layers.0', 'layers.x']]"), "p: \"layers.x\" is no layer");
+  EXPECT_EQ(ErrorInPlan("[['layers.0'"), "p: must be a list of lists of names, which is not closed");
+  EXPECT_EQ(ErrorInPlan("[[['layers.0']]]"), "p: must be a list of lists of names, is nested deeper");
+  EXPECT_THAT(ErrorInPlan(R"({"stages": [{"nodes": [1.5], "dataParallelDegree": 0, "tensorParallelDegree": 2}]})"),
               HasSubstr("stages[0].tensorParallelDegree: must be 1"));
   v1::Graph flat;
   flat.add_operators()->set_name("a");

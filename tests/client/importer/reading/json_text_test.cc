@@ -12,7 +12,7 @@ namespace {
 
 using ::testing::ElementsAre;
 
-std::string ErrorIn(const std::string& text) {
+std::string ErrorInOutline(const std::string& text) {
   const auto outline = OutlineOf(text, "f.json");
   EXPECT_EQ(outline.status().code(), absl::StatusCode::kInvalidArgument) << text;
   return std::string(outline.status().message());
@@ -33,23 +33,23 @@ TEST(JsonTextTest, TellsArraysFromObjects) {
 }
 
 TEST(JsonTextTest, SaysWhereTheTextIsNoJson) {
-  EXPECT_EQ(ErrorIn("{\n  \"nodes\": [1, 2"),
+  EXPECT_EQ(ErrorInOutline("{\n  \"nodes\": [1, 2"),
             "f.json: line 2, column 16: array - unexpected end of input; expected ']'");
-  EXPECT_EQ(ErrorIn(R"({"cpuLatency": NaN})"),
+  EXPECT_EQ(ErrorInOutline(R"({"cpuLatency": NaN})"),
             "f.json: line 1, column 16: value - invalid literal; last read: '\"cpuLatency\": N'");
-  EXPECT_EQ(ErrorIn(R"({"cpuLatency": 1e999})"), "f.json: line 1, column 20: number overflow parsing '1e999'");
-  EXPECT_EQ(ErrorIn("{} x"),
+  EXPECT_EQ(ErrorInOutline(R"({"cpuLatency": 1e999})"), "f.json: line 1, column 20: number overflow parsing '1e999'");
+  EXPECT_EQ(ErrorInOutline("{} x"),
             "f.json: line 1, column 4: value - invalid literal; last read: '{} x'; expected end of input");
-  EXPECT_EQ(ErrorIn("{\"a\": \"\xff\"}"),
+  EXPECT_EQ(ErrorInOutline("{\"a\": \"\xff\"}"),
             "f.json: line 1, column 8: value - invalid string: ill-formed UTF-8 byte; last read: '\"\xff'");
 }
 
 TEST(JsonTextTest, RefusesDeepNesting) {
   const std::string hostile(200'000, '[');
-  EXPECT_EQ(ErrorIn(hostile), "f.json: is nested deeper than 100 levels");
+  EXPECT_EQ(ErrorInOutline(hostile), "f.json: is nested deeper than 100 levels");
   std::string objects;
   for (int i = 0; i < 200'000; ++i) objects += R"({"a":)";
-  EXPECT_EQ(ErrorIn(objects), "f.json: is nested deeper than 100 levels");
+  EXPECT_EQ(ErrorInOutline(objects), "f.json: is nested deeper than 100 levels");
 }
 
 TEST(JsonTextTest, AcceptsTheDeepestNesting) {

@@ -25,7 +25,7 @@ Json MakeEnvelope() {
             {"object", {{"metadata", Json::object()}}}}}};
 }
 
-std::string ErrorOf(const std::string& body) { return std::string(ParseReview(body).status().message()); }
+std::string ErrorOfReview(const std::string& body) { return std::string(ParseReview(body).status().message()); }
 
 TEST(EnvelopeTest, ReadsWhatIsAsked) {
   const auto review = ParseReview(MakeEnvelope().dump());
@@ -47,17 +47,18 @@ TEST(EnvelopeTest, IgnoresUnknownFields) {
 }
 
 TEST(EnvelopeTest, NamesEverythingThatIsWrong) {
-  const std::string error = ErrorOf(R"({"apiVersion": "admission.k8s.io/v1beta1", "kind": 3, "request": {"uid": ""}})");
+  const std::string error =
+      ErrorOfReview(R"({"apiVersion": "admission.k8s.io/v1beta1", "kind": 3, "request": {"uid": ""}})");
   EXPECT_THAT(error, AllOf(HasSubstr(R"(apiVersion: must be "admission.k8s.io/v1", is "admission.k8s.io/v1beta1")"),
                            HasSubstr(R"(kind: must be "AdmissionReview", is 3)"), HasSubstr("request.uid"),
                            HasSubstr("request.kind.kind"), HasSubstr("request.operation")));
-  EXPECT_THAT(ErrorOf(R"({"request": 1})"), HasSubstr("request: must be an object"));
+  EXPECT_THAT(ErrorOfReview(R"({"request": 1})"), HasSubstr("request: must be an object"));
 }
 
 TEST(EnvelopeTest, AskForTheObjectsOfTheOperation) {
   Json envelope = MakeEnvelope();
   envelope["request"]["operation"] = "UPDATE";
-  EXPECT_THAT(ErrorOf(envelope.dump()), HasSubstr("request.oldObject: must be an object"));
+  EXPECT_THAT(ErrorOfReview(envelope.dump()), HasSubstr("request.oldObject: must be an object"));
   envelope["request"]["operation"] = "DELETE";
   envelope["request"].erase("object");
   EXPECT_TRUE(ParseReview(envelope.dump()).ok());
@@ -70,13 +71,13 @@ TEST(EnvelopeTest, RefusesWhatIsNoJson) {
   EXPECT_FALSE(ParseReview(std::string(1'000'000, '[')).ok());
   std::string deep = R"({"request":)";
   for (int i = 0; i < 200; ++i) deep += R"({"a":)";
-  EXPECT_THAT(ErrorOf(deep), HasSubstr("nested"));
+  EXPECT_THAT(ErrorOfReview(deep), HasSubstr("nested"));
 }
 
 TEST(EnvelopeTest, RefusesAnEndlessUid) {
   Json envelope = MakeEnvelope();
   envelope["request"]["uid"] = std::string(257, 'u');
-  EXPECT_THAT(ErrorOf(envelope.dump()), HasSubstr("at most 256 bytes"));
+  EXPECT_THAT(ErrorOfReview(envelope.dump()), HasSubstr("at most 256 bytes"));
 }
 
 TEST(EnvelopeTest, AnswersWithThePatchInBase64) {

@@ -12,7 +12,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-constexpr char kResource[] = "example.com/chip";
+constexpr char kChip[] = "example.com/chip";
 
 Json MakeReplicatedJob(const char* name, int replicas, int pods, int devices) {
   return {{"name", name},
@@ -36,7 +36,7 @@ TEST(JobTest, RunsTheSmallerOfParallelismAndCompletions) {
   ASSERT_TRUE(job.ok());
   EXPECT_EQ(job->sets.front().pods, 3);
   EXPECT_TRUE(job->sets.front().is_indexed);
-  EXPECT_EQ(*AcceleratorsOf(job->sets.front(), kResource), 2);
+  EXPECT_EQ(*AcceleratorsOf(job->sets.front(), kChip), 2);
 }
 
 TEST(JobTest, IndexesThatRunLaterAreNoRanks) {
@@ -56,7 +56,7 @@ TEST(JobTest, CountsReplicasOfAJobSet) {
   ASSERT_THAT(job->sets, SizeIs(2));
   EXPECT_EQ(job->sets[0].pods, 6);
   EXPECT_EQ(job->sets[0].pod_template->to_string(), "/spec/replicatedJobs/0/template/spec/template");
-  EXPECT_EQ(*AcceleratorsOf(job->sets[1], kResource), 0);
+  EXPECT_EQ(*AcceleratorsOf(job->sets[1], kChip), 0);
 }
 
 TEST(JobTest, PutsTheMasterBeforeTheWorkers) {
@@ -74,11 +74,11 @@ TEST(JobTest, PutsTheMasterBeforeTheWorkers) {
 TEST(JobTest, JudgesTrainJobsThatSayWhatTheyTake) {
   Json object = {{"spec", {{"trainer", {{"numNodes", 4}}}}}};
   EXPECT_THAT(ReadJob(JobKind::kTrainJob, object).status().message(), HasSubstr("resourcesPerNode"));
-  object["spec"]["trainer"]["resourcesPerNode"] = {{"requests", {{kResource, 8}}}};
+  object["spec"]["trainer"]["resourcesPerNode"] = {{"requests", {{kChip, 8}}}};
   const auto job = ReadJob(JobKind::kTrainJob, object);
   ASSERT_TRUE(job.ok());
   EXPECT_EQ(job->sets.front().pods, 4);
-  EXPECT_EQ(*AcceleratorsOf(job->sets.front(), kResource), 8);
+  EXPECT_EQ(*AcceleratorsOf(job->sets.front(), kChip), 8);
   EXPECT_EQ(job->sets.front().askers.front().place.to_string(), "/spec/trainer");
 }
 
@@ -93,9 +93,9 @@ TEST(JobTest, RefusesCountsThatAreNone) {
 TEST(JobTest, RefusesQuantitiesThatAreNoWholeNumbers) {
   Json object = MakeJob(1, 1, Json::object());
   for (const char* quantity : {"500m", "-1", "1.5", "99999999999999999999"}) {
-    object["spec"]["template"]["spec"]["containers"][0]["resources"]["limits"][kResource] = quantity;
+    object["spec"]["template"]["spec"]["containers"][0]["resources"]["limits"][kChip] = quantity;
     const auto job = ReadJob(JobKind::kJob, object);
-    EXPECT_FALSE(AcceleratorsOf(job->sets.front(), kResource).ok()) << quantity;
+    EXPECT_FALSE(AcceleratorsOf(job->sets.front(), kChip).ok()) << quantity;
   }
 }
 
@@ -108,7 +108,7 @@ TEST(JobTest, TakesShapesThatNobodyExpects) {
   }
   const auto job = ReadJob(JobKind::kJob, Json::parse(R"({"spec": {"template": {"spec": {"containers": [1, {}]}}}})"));
   ASSERT_TRUE(job.ok());
-  EXPECT_THAT(AskersFor(job->sets.front(), kResource), IsEmpty());
+  EXPECT_THAT(AskersFor(job->sets.front(), kChip), IsEmpty());
 }
 
 }  // namespace

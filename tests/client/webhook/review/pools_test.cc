@@ -15,7 +15,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-std::string ErrorOf(const std::string& text) { return std::string(ParsePools(text, "pools").status().message()); }
+std::string ErrorOfPools(const std::string& text) { return std::string(ParsePools(text, "pools").status().message()); }
 
 TEST(PoolsTest, ReadsNumbersWithTheirUnits) {
   const Pools pools = TestPools();
@@ -46,20 +46,20 @@ TEST(PoolsTest, GoesStale) {
 }
 
 TEST(PoolsTest, NamesEverythingThatIsWrong) {
-  EXPECT_THAT(ErrorOf("pools: [{name: a, resource: r, class: h1000, nodes: -1, devices: 8, colour: red}]"),
+  EXPECT_THAT(ErrorOfPools("pools: [{name: a, resource: r, class: h1000, nodes: -1, devices: 8, colour: red}]"),
               AllOf(HasSubstr("pools[0].class"), HasSubstr("did you mean h100?"), HasSubstr("pools[0].nodes"),
                     HasSubstr("pools[0].inside"), HasSubstr("pools[0].levels"), HasSubstr("colour")));
-  EXPECT_THAT(ErrorOf("updated: yesterday"), HasSubstr("updated: must be a time"));
-  EXPECT_THAT(ErrorOf("pools: 3"), HasSubstr("pools: must be a list"));
-  EXPECT_THAT(ErrorOf("- a"), HasSubstr("map"));
+  EXPECT_THAT(ErrorOfPools("updated: yesterday"), HasSubstr("updated: must be a time"));
+  EXPECT_THAT(ErrorOfPools("pools: 3"), HasSubstr("pools: must be a list"));
+  EXPECT_THAT(ErrorOfPools("- a"), HasSubstr("map"));
   const std::string pool = "{name: a, resource: r, class: h100, nodes: 1, devices: 1, levels: [{bandwidth: 1 GB/s}]}";
   EXPECT_TRUE(ParsePools("pools: [" + pool + "]", "pools").ok());
-  EXPECT_THAT(ErrorOf("pools: [" + pool + ", " + pool + "]"), HasSubstr("pools[1].name: must be the only one"));
+  EXPECT_THAT(ErrorOfPools("pools: [" + pool + ", " + pool + "]"), HasSubstr("pools[1].name: must be the only one"));
 }
 
 TEST(PoolsTest, RefusesLevelsThatShrinkAndQueuesWithoutNamespace) {
-  EXPECT_THAT(ErrorOf("pools: [{name: a, resource: r, class: h100, nodes: 9, devices: 1, queues: [gpu], levels: "
-                      "[{nodes: 4, bandwidth: 1 GB/s}, {nodes: 2, bandwidth: 1 GB/s}]}]"),
+  EXPECT_THAT(ErrorOfPools("pools: [{name: a, resource: r, class: h100, nodes: 9, devices: 1, queues: [gpu], levels: "
+                           "[{nodes: 4, bandwidth: 1 GB/s}, {nodes: 2, bandwidth: 1 GB/s}]}]"),
               AllOf(HasSubstr("levels[1].nodes"), HasSubstr("NAMESPACE/NAME")));
 }
 

@@ -19,7 +19,7 @@
 namespace planwright {
 namespace {
 
-constexpr int64_t kNone = std::numeric_limits<int64_t>::max();
+constexpr int64_t kNoStep = std::numeric_limits<int64_t>::max();
 
 // An embedding, layers of one kind or two, a head; everything is at random.
 class ChainPricer : public LayerPricer {
@@ -170,8 +170,8 @@ class InterleavedEnumeration {
     }
   }
 
-  int64_t least_step = kNone;
-  int64_t least_simulated = kNone;
+  int64_t least_step = kNoStep;
+  int64_t least_simulated = kNoStep;
 
  private:
   void AddRun(int32_t run, int32_t first) {
@@ -235,7 +235,7 @@ void Look(uint64_t seed, const Case& from, bool are_alike, Found& found) {
   const JointOutcome outcome = SearchJoint(request, SolveLimits(), [](const JointPlan&) {});
   InterleavedEnumeration all(from);
   all.Run();
-  const bool is_any = all.least_step != kNone;
+  const bool is_any = all.least_step != kNoStep;
   ASSERT_TRUE(outcome.plan.has_value() == is_any || !are_alike);
   if (!outcome.plan.has_value()) return;
   ASSERT_LE(outcome.step_bound_ps, all.least_step);

@@ -13,7 +13,7 @@
 namespace planwright {
 namespace {
 
-constexpr int64_t kNone = std::numeric_limits<int64_t>::max();
+constexpr int64_t kNoExtra = std::numeric_limits<int64_t>::max();
 
 TEST(RecomputationTest, TakesTheLeastExtraTimeThatFits) {
   for (uint64_t seed = 0; seed < 400; ++seed) {
@@ -28,7 +28,7 @@ TEST(RecomputationTest, TakesTheLeastExtraTimeThatFits) {
     const int64_t in_flight = random.Between(1, 4);
     const int64_t budget = random.Between(0, 150);
     const int64_t full_budget = budget - random.Between(0, 20);
-    int64_t best = kNone;
+    int64_t best = kNoExtra;
     int64_t combinations = 1;
     for (std::size_t i = 0; i < layers.size(); ++i) combinations *= kNumRecomputations;
     for (int64_t code = 0; code < combinations; ++code) {
@@ -46,7 +46,7 @@ TEST(RecomputationTest, TakesTheLeastExtraTimeThatFits) {
       if (in_flight * kept <= (is_full ? full_budget : budget)) best = std::min(best, extra);
     }
     const auto choice = ChooseRecomputation(groups, in_flight, budget, full_budget);
-    ASSERT_EQ(choice.has_value(), best != kNone) << seed;
+    ASSERT_EQ(choice.has_value(), best != kNoExtra) << seed;
     if (!choice.has_value()) continue;
     EXPECT_EQ(choice->extra_ps, best) << seed;
     EXPECT_EQ(choice->bound_ps, best) << seed;

@@ -12,15 +12,15 @@
 namespace planwright {
 namespace {
 
-constexpr uint64_t kCases = 150;
-constexpr int64_t kMoves = 100'000;
+constexpr uint64_t kAnnealedCases = 150;
+constexpr int64_t kAnnealedMoves = 100'000;
 
 // Some moves of annealing from a random mapping find the best of all mappings of at most 7 devices.
 TEST(MappingAnnealerTest, FindsTheBestOfFewDevices) {
   TaskArena arena(1);
   RandomStream random(1);
   int64_t compared = 0;
-  for (uint64_t i = 0; i < kCases; ++i) {
+  for (uint64_t i = 0; i < kAnnealedCases; ++i) {
     SCOPED_TRACE(i);
     MappingInstance instance = MakeRandomMappingInstance(7, random);
     const std::optional<double> best = BestValueByBruteForce(instance);
@@ -28,7 +28,7 @@ TEST(MappingAnnealerTest, FindsTheBestOfFewDevices) {
     ASSERT_EQ(best.has_value(), start.has_value());
     if (!best.has_value()) continue;
     const MappingRun run = AnnealMapping(MappingTables(instance, SolveLimits(), arena), *start, 0, MappingHeat(),
-                                         kMoves, random, SolveLimits());
+                                         kAnnealedMoves, random, SolveLimits());
     ASSERT_TRUE(IsMapping(instance, run.best));
     EXPECT_EQ(run.value, Evaluate(instance, run.best));
     EXPECT_NEAR(run.value.value_ms, *best, *best * 1e-9);
@@ -40,7 +40,7 @@ TEST(MappingAnnealerTest, FindsTheBestOfFewDevices) {
 TEST(MappingAnnealerTest, NeverEndsWorseThanItsStart) {
   TaskArena arena(1);
   RandomStream random(2);
-  for (uint64_t i = 0; i < kCases; ++i) {
+  for (uint64_t i = 0; i < kAnnealedCases; ++i) {
     SCOPED_TRACE(i);
     MappingInstance instance = MakeRandomMappingInstance(20, random);
     const std::optional<Mapping> start = MakeRandomMapping(instance, random);
@@ -60,10 +60,10 @@ TEST(MappingAnnealerTest, StopsAtTheBoundAndWhenTold) {
   ASSERT_TRUE(start.has_value());
   const MappingTables tables(instance, SolveLimits(), arena);
   const double value = Evaluate(instance, *start).value_ms;
-  EXPECT_EQ(AnnealMapping(tables, *start, value, MappingHeat(), kMoves, random, SolveLimits()).moves, 0);
+  EXPECT_EQ(AnnealMapping(tables, *start, value, MappingHeat(), kAnnealedMoves, random, SolveLimits()).moves, 0);
   SolveLimits limits;
   limits.deadline = SolveLimits::Clock::now();
-  EXPECT_LT(AnnealMapping(tables, *start, 0, MappingHeat(), int64_t{1} << 40U, random, limits).moves, kMoves);
+  EXPECT_LT(AnnealMapping(tables, *start, 0, MappingHeat(), int64_t{1} << 40U, random, limits).moves, kAnnealedMoves);
 }
 
 }  // namespace

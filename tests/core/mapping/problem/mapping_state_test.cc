@@ -15,8 +15,8 @@
 namespace planwright {
 namespace {
 
-constexpr uint64_t kCases = 300;
-constexpr int kMoves = 40;
+constexpr uint64_t kStateCases = 300;
+constexpr int kMovesOfState = 40;
 
 // One out of three has replicas that do not pair off.
 MappingInstance MakeInstance(uint64_t i, RandomStream& random) {
@@ -62,7 +62,7 @@ void ExpectSame(const MappingState& state, const MappingState& fresh) {
 TEST(MappingStateTest, FollowsMovesLikeAFreshState) {
   TaskArena arena(1);
   RandomStream random(1);
-  for (uint64_t i = 0; i < kCases; ++i) {
+  for (uint64_t i = 0; i < kStateCases; ++i) {
     SCOPED_TRACE(i);
     MappingInstance instance = MakeInstance(i, random);
     const std::optional<Mapping> start = MakeRandomMapping(instance, random);
@@ -70,7 +70,7 @@ TEST(MappingStateTest, FollowsMovesLikeAFreshState) {
     const MappingTables tables(instance, SolveLimits(), arena);
     MappingState state(tables, *start);
     EXPECT_EQ(state.ToMapping(), *start);
-    for (int move = 0; move < kMoves; ++move) {
+    for (int move = 0; move < kMovesOfState; ++move) {
       const Mapping before = state.ToMapping();
       MoveAtRandom(state, random);
       if (random.Below(2) == 0) MoveAtRandom(state, random);
@@ -91,7 +91,7 @@ TEST(MappingStateTest, FollowsMovesLikeAFreshState) {
 TEST(MappingStateTest, LoadsAreThoseOfTheEvaluation) {
   TaskArena arena(1);
   RandomStream random(2);
-  for (uint64_t i = 0; i < kCases; ++i) {
+  for (uint64_t i = 0; i < kStateCases; ++i) {
     SCOPED_TRACE(i);
     MappingInstance instance = MakeInstance(i, random);
     if (instance.objective == MappingObjective::kAllReduce) continue;
@@ -110,7 +110,7 @@ TEST(MappingStateTest, LoadsAreThoseOfTheEvaluation) {
 TEST(MappingPenaltiesTest, PreviewsWhatFreshPenaltiesSay) {
   TaskArena arena(1);
   RandomStream random(3);
-  for (uint64_t i = 0; i < kCases; ++i) {
+  for (uint64_t i = 0; i < kStateCases; ++i) {
     SCOPED_TRACE(i);
     MappingInstance instance = MakeInstance(i, random);
     instance.allreduce_hops.clear();
@@ -120,7 +120,7 @@ TEST(MappingPenaltiesTest, PreviewsWhatFreshPenaltiesSay) {
     MappingState state(tables, *start);
     const double target = Evaluate(instance, *start).value_ms * (0.5 + 0.7 * random.Unit());
     MappingPenalties penalties(state, target);
-    for (int move = 0; move < kMoves; ++move) {
+    for (int move = 0; move < kMovesOfState; ++move) {
       MoveAtRandom(state, random);
       penalties.Preview();
       if (random.Below(2) == 0) {

@@ -14,8 +14,8 @@ using ::testing::ElementsAre;
 
 constexpr double kNever = std::numeric_limits<double>::infinity();
 
-MappingInstance Instance(int32_t stages, int32_t replicas, std::vector<int32_t> device_kind, int32_t kinds,
-                         std::vector<double> compute_ms) {
+MappingInstance InstanceOfKinds(int32_t stages, int32_t replicas, std::vector<int32_t> device_kind, int32_t kinds,
+                                std::vector<double> compute_ms) {
   return {.replicas = StageReplicas(stages, replicas),
           .device_kind = std::move(device_kind),
           .num_kinds = kinds,
@@ -25,25 +25,25 @@ MappingInstance Instance(int32_t stages, int32_t replicas, std::vector<int32_t> 
 
 TEST(StageKindsTest, FindsTheLeastLargestComputeTime) {
   // Stage 0 would be faster on kind 0, but stage 1 may be nowhere else.
-  const auto kinds = AssignKinds(Instance(2, 2, {0, 1, 0, 1, 1}, 2, {1, 3, 2, kNever}));
+  const auto kinds = AssignKinds(InstanceOfKinds(2, 2, {0, 1, 0, 1, 1}, 2, {1, 3, 2, kNever}));
   ASSERT_TRUE(kinds.has_value());
   EXPECT_THAT(kinds->replicas, ElementsAre(0, 2, 2, 0));
   EXPECT_EQ(kinds->bottleneck_ms, 3);
 }
 
 TEST(StageKindsTest, SplitsAStageOverKinds) {
-  const auto kinds = AssignKinds(Instance(1, 3, {0, 1, 1}, 2, {1, 5}));
+  const auto kinds = AssignKinds(InstanceOfKinds(1, 3, {0, 1, 1}, 2, {1, 5}));
   ASSERT_TRUE(kinds.has_value());
   EXPECT_THAT(kinds->replicas, ElementsAre(1, 2));
 }
 
 TEST(StageKindsTest, SaysWhenThereIsNoMapping) {
-  EXPECT_FALSE(AssignKinds(Instance(2, 2, {0, 1, 0, 1}, 2, {1, kNever, 2, kNever})).has_value());
-  EXPECT_FALSE(AssignKinds(Instance(2, 2, {0, 0, 0, -1}, 1, {1, 1})).has_value());
+  EXPECT_FALSE(AssignKinds(InstanceOfKinds(2, 2, {0, 1, 0, 1}, 2, {1, kNever, 2, kNever})).has_value());
+  EXPECT_FALSE(AssignKinds(InstanceOfKinds(2, 2, {0, 0, 0, -1}, 1, {1, 1})).has_value());
 }
 
 TEST(StageKindsTest, HandsOutDevicesInTheOrderGiven) {
-  const MappingInstance instance = Instance(2, 2, {0, 1, 0, 1, -1}, 2, {1, kNever, 2, 2});
+  const MappingInstance instance = InstanceOfKinds(2, 2, {0, 1, 0, 1, -1}, 2, {1, kNever, 2, 2});
   const auto kinds = AssignKinds(instance);
   ASSERT_TRUE(kinds.has_value());
   EXPECT_THAT(ParticipatingDevices(instance), ElementsAre(DeviceId(0), DeviceId(1), DeviceId(2), DeviceId(3)));

@@ -91,14 +91,15 @@ std::vector<NaiveStage> ToNaive(const GroupedSplit& split) {
   return stages;
 }
 
-struct Found {
+struct FoundByGroups {
   IdealDpRun outcome;
   int64_t best = kMaxQuantity;
   int64_t bound = 0;
 };
 
-Found Solve(const BlockInstance& instance, const Grouping& grouping, GroupOrder order, const SolveLimits& limits = {}) {
-  Found found;
+FoundByGroups SolveByGroups(const BlockInstance& instance, const Grouping& grouping, GroupOrder order,
+                            const SolveLimits& limits = {}) {
+  FoundByGroups found;
   TaskArena arena(1);
   const GroupedDpListener listener{[&](const GroupedSplit& split) {
                                      const std::vector<NaiveStage> stages = ToNaive(split);
@@ -115,7 +116,7 @@ Found Solve(const BlockInstance& instance, const Grouping& grouping, GroupOrder 
   return found;
 }
 
-BlockInstance MakeInstance(int i, RandomStream& random) {
+BlockInstance MakeGroupedInstance(int i, RandomStream& random) {
   BlockInstance instance =
       MakeBlockInstance({.num_blocks = 5, .edge_probability = 0.5, .constrained = i % 2 == 1}, random);
   instance.pools.resize(1);
@@ -129,13 +130,13 @@ TEST(SolveByGroupedDpTest, FindsTheOptimum) {
   int solved = 0;
   int in_runs_only = 0;
   for (int i = 0; i < 300; ++i) {
-    const BlockInstance instance = MakeInstance(i, random);
+    const BlockInstance instance = MakeGroupedInstance(i, random);
     const Grouping grouping = i % 3 == 0 ? Grouping{4, 1} : Grouping{2, 2};
     int64_t last = 0;
     for (const GroupOrder order : {GroupOrder::kAny, GroupOrder::kRuns}) {
       ASSERT_TRUE(CanGroup(instance, grouping, order));
       const std::optional<int64_t> optimum = NaiveSearch(instance, grouping, order).best();
-      const Found found = Solve(instance, grouping, order);
+      const FoundByGroups found = SolveByGroups(instance, grouping, order);
       ASSERT_EQ(found.outcome.end, IdealDpEnd::kProven);
       ASSERT_EQ(found.best < kMaxQuantity, optimum.has_value()) << i;
       if (!optimum.has_value()) continue;
@@ -155,20 +156,20 @@ TEST(SolveByGroupedDpTest, FindsTheOptimum) {
 
 TEST(SolveByGroupedDpTest, StopsAtLimits) {
   RandomStream random(2);
-  const BlockInstance instance = MakeInstance(0, random);
+  const BlockInstance instance = MakeGroupedInstance(0, random);
   SolveLimits no_work;
   no_work.work = 0;
-  EXPECT_EQ(Solve(instance, {2, 2}, GroupOrder::kAny, no_work).outcome.end, IdealDpEnd::kWorkLimit);
+  EXPECT_EQ(SolveByGroups(instance, {2, 2}, GroupOrder::kAny, no_work).outcome.end, IdealDpEnd::kWorkLimit);
   std::stop_source stop;
   stop.request_stop();
   SolveLimits stopped;
   stopped.stop = stop.get_token();
-  EXPECT_EQ(Solve(instance, {2, 2}, GroupOrder::kAny, stopped).outcome.end, IdealDpEnd::kCancelled);
+  EXPECT_EQ(SolveByGroups(instance, {2, 2}, GroupOrder::kAny, stopped).outcome.end, IdealDpEnd::kCancelled);
 }
 
 TEST(CanGroupTest, TellsWhatTheProgramCanTreat) {
   RandomStream random(3);
-  BlockInstance instance = MakeInstance(0, random);
+  BlockInstance instance = MakeGroupedInstance(0, random);
   EXPECT_FALSE(CanGroup(instance, {1, 4}, GroupOrder::kRuns));
   EXPECT_TRUE(CanGroup(instance, {16, 64}, GroupOrder::kRuns));
   EXPECT_FALSE(CanGroup(instance, {16, 64}, GroupOrder::kAny));

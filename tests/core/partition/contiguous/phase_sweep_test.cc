@@ -13,7 +13,7 @@
 namespace planwright {
 namespace {
 
-BlockInstance MakeInstance(int i, RandomStream& random) {
+BlockInstance MakePhasedInstance(int i, RandomStream& random) {
   BlockInstance instance;
   do {
     instance = MakeBlockInstance({.num_blocks = 5, .constrained = i % 2 == 1, .max_time = 8, .any_rule = true}, random);
@@ -44,14 +44,14 @@ int64_t SumOf(const BlockInstance& instance, const BlockSplit& split) {
   }
 }
 
-struct Found {
+struct FoundBySweep {
   PhaseSweepOutcome outcome;
   int64_t best = kMaxQuantity;
   std::vector<int64_t> bounds;
 };
 
-Found SweepAll(const BlockInstance& instance, const SolveLimits& limits = {}) {
-  Found found;
+FoundBySweep SweepAll(const BlockInstance& instance, const SolveLimits& limits = {}) {
+  FoundBySweep found;
   TaskArena arena(1);
   const PhaseSweepListener listener{[&](const BlockSplit& split) {
                                       found.best = std::min(found.best, SumOf(instance, split));
@@ -67,9 +67,9 @@ TEST(SweepForwardCapsTest, FindsTheLeastSumOfBothMaxima) {
   int solved = 0;
   int swept = 0;
   for (int i = 0; i < 150; ++i) {
-    const BlockInstance instance = MakeInstance(i, random);
+    const BlockInstance instance = MakePhasedInstance(i, random);
     const std::optional<int64_t> optimum = NaiveLeastSum(instance);
-    const Found found = SweepAll(instance);
+    const FoundBySweep found = SweepAll(instance);
     ASSERT_EQ(found.outcome.end, IdealDpEnd::kProven);
     ASSERT_EQ(found.best < kMaxQuantity, optimum.has_value()) << i;
     if (!optimum.has_value()) continue;
@@ -86,14 +86,14 @@ TEST(SweepForwardCapsTest, FindsTheLeastSumOfBothMaxima) {
 TEST(SweepForwardCapsTest, BoundsHoldWhereItIsCutOff) {
   RandomStream random(2);
   for (int i = 0; i < 20; ++i) {
-    const BlockInstance instance = MakeInstance(0, random);
+    const BlockInstance instance = MakePhasedInstance(0, random);
     const std::optional<int64_t> optimum = NaiveLeastSum(instance);
     if (!optimum.has_value()) continue;
     const int64_t all = SweepAll(instance).outcome.work;
     for (int64_t work = 0; work < all; work += std::max<int64_t>(1, all / 7)) {
       SolveLimits limits;
       limits.work = work;
-      const Found found = SweepAll(instance, limits);
+      const FoundBySweep found = SweepAll(instance, limits);
       EXPECT_LE(found.outcome.lower_bound, *optimum);
       EXPECT_GE(found.best, *optimum);
       EXPECT_EQ(found.outcome.end, IdealDpEnd::kWorkLimit);

@@ -18,7 +18,7 @@ namespace {
 
 constexpr int64_t kPlenty = 1'000'000'000;
 
-LatencyInstance Build(const Instance& made) {
+LatencyInstance BuildForBeam(const Instance& made) {
   PlanningProblem problem = made.problem;
   problem.objective = Objective::kMinLatency;
   const ResolvedProblem resolved = ResolveProblem(made.graph, problem);
@@ -45,7 +45,7 @@ TEST(LatencyBeamTest, IsNoSlowerThanTheSerialCut) {
   int found = 0;
   for (uint64_t seed = 0; seed < 200; ++seed) {
     const Instance made = MakeLatencyInstance(seed, 7, 1);
-    const LatencyInstance instance = Build(made);
+    const LatencyInstance instance = BuildForBeam(made);
     const SolveLimits limits;
     Poller poller(limits);
     const std::vector<LatencyBlock> blocks = LatencyBlocks(instance);
@@ -76,7 +76,7 @@ TEST(LatencyBeamTest, MakesPlansForTwoPasses) {
   int found = 0;
   for (uint64_t seed = 0; seed < 200; ++seed) {
     const Instance made = MakeLatencyInstance(seed, 12, 2);
-    const LatencyInstance instance = Build(made);
+    const LatencyInstance instance = BuildForBeam(made);
     if (instance.num_passes == 1) continue;
     const SolveLimits limits;
     Poller poller(limits);
@@ -92,7 +92,7 @@ TEST(LatencyBeamTest, MakesPlansForTwoPasses) {
 }
 
 TEST(LatencyBeamTest, EndsWhereEvenTheNarrowestBeamIsTooMuchWork) {
-  const LatencyInstance instance = Build(MakeLatencyInstance(1, 12, 1));
+  const LatencyInstance instance = BuildForBeam(MakeLatencyInstance(1, 12, 1));
   const SolveLimits limits;
   Poller poller(limits);
   int64_t work = 0;

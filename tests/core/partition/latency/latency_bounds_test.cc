@@ -14,12 +14,6 @@
 namespace planwright {
 namespace {
 
-LatencyInstance Build(const OperatorGraph& graph, const Cluster& cluster, PlanningProblem problem = {}) {
-  problem.objective = Objective::kMinLatency;
-  const ResolvedProblem resolved = ResolveProblem(graph, problem);
-  return BuildLatencyInstance({graph, cluster, resolved, CostTable(graph, cluster, resolved.workload)});
-}
-
 int64_t ValueOf(const std::string& method, const LatencyInstance& instance) {
   for (const Bound& bound : LatencyBounds(instance, SolveLimits())) {
     if (bound.method == method) return bound.value.count();
@@ -43,36 +37,36 @@ OperatorGraph Chain() {
 
 TEST(LatencyBoundsTest, TheCriticalPathTakesTheFastestPlaces) {
   OperatorGraph graph = Chain();
-  EXPECT_EQ(ValueOf("critical_path", Build(graph, MakeCluster(2, 1))), 40);
+  EXPECT_EQ(ValueOf("critical_path", BuildForLatency(graph, MakeCluster(2, 1))), 40);
   graph.operators[1].costs[1].forward = Picoseconds(4);
-  EXPECT_EQ(ValueOf("critical_path", Build(graph, MakeCluster(2, 1))), 34);
+  EXPECT_EQ(ValueOf("critical_path", BuildForLatency(graph, MakeCluster(2, 1))), 34);
 }
 
 TEST(LatencyBoundsTest, AcceleratorsShareTheWorkThatCpusAreTooSlowFor) {
   OperatorGraph graph;
   for (int i = 0; i < 6; ++i) AddOperator(graph, std::to_string(i), 10, 100);
-  EXPECT_EQ(ValueOf("accelerator_work", Build(graph, MakeCluster(2, 1))), 30);
+  EXPECT_EQ(ValueOf("accelerator_work", BuildForLatency(graph, MakeCluster(2, 1))), 30);
   // A CPU is as fast as sharing.
   graph.operators[0].costs[1].forward = Picoseconds(25);
-  EXPECT_EQ(ValueOf("accelerator_work", Build(graph, MakeCluster(2, 1))), 25);
+  EXPECT_EQ(ValueOf("accelerator_work", BuildForLatency(graph, MakeCluster(2, 1))), 25);
 }
 
 TEST(LatencyBoundsTest, APathIsCutWhereMemoryForcesItAndTransfersAreShort) {
   // Everything fits.
-  EXPECT_EQ(ValueOf("path_cut", Build(Chain(), MakeCluster(2, 0, 16))), 40);
+  EXPECT_EQ(ValueOf("path_cut", BuildForLatency(Chain(), MakeCluster(2, 0, 16))), 40);
   // Two and two: the tensor of 1 ps is paid on both sides.
-  EXPECT_EQ(ValueOf("path_cut", Build(Chain(), MakeCluster(2, 0, 8))), 42);
+  EXPECT_EQ(ValueOf("path_cut", BuildForLatency(Chain(), MakeCluster(2, 0, 8))), 42);
   // One operator each.
-  EXPECT_EQ(ValueOf("path_cut", Build(Chain(), MakeCluster(4, 0, 4))), 40 + 2 * (3 + 1 + 2));
+  EXPECT_EQ(ValueOf("path_cut", BuildForLatency(Chain(), MakeCluster(4, 0, 4))), 40 + 2 * (3 + 1 + 2));
 }
 
 TEST(LatencyBoundsTest, APathHasNoMoreSegmentsThanSubgraphs) {
   // One accelerator for one operator, the others on CPUs.
   PlanningProblem problem;
-  EXPECT_EQ(ValueOf("path_cut", Build(Chain(), MakeCluster(1, 1, 4))), 300 + 10 + 2);
+  EXPECT_EQ(ValueOf("path_cut", BuildForLatency(Chain(), MakeCluster(1, 1, 4))), 300 + 10 + 2);
   // Without a limit of subgraphs each may run on it, as far as one path can tell.
   problem.split = Split::kNonContiguous;
-  EXPECT_EQ(ValueOf("path_cut", Build(Chain(), MakeCluster(1, 1, 4), problem)), 40 + 2 * (3 + 1 + 2));
+  EXPECT_EQ(ValueOf("path_cut", BuildForLatency(Chain(), MakeCluster(1, 1, 4), problem)), 40 + 2 * (3 + 1 + 2));
 }
 
 // Two branches between the ends of a path: a subgraph that holds both ends holds and runs both.
@@ -82,7 +76,7 @@ TEST(LatencyBoundsTest, ASegmentHoldsWhatIsBetweenItsEnds) {
   AddTensor(graph, OperatorId(0), {OperatorId(1), OperatorId(2)}, 50);
   AddTensor(graph, OperatorId(1), {OperatorId(3)}, 50);
   AddTensor(graph, OperatorId(2), {OperatorId(3)}, 50);
-  EXPECT_EQ(ValueOf("path_cut", Build(graph, MakeCluster(2, 0))), 40);
+  EXPECT_EQ(ValueOf("path_cut", BuildForLatency(graph, MakeCluster(2, 0))), 40);
 }
 
 TEST(LatencyBoundsTest, NoBoundExceedsTheLeastLatency) {
@@ -91,7 +85,7 @@ TEST(LatencyBoundsTest, NoBoundExceedsTheLeastLatency) {
   for (const int32_t slots_per_pass : {1, 2}) {
     for (uint64_t seed = 0; seed < 150; ++seed) {
       const Instance made = MakeLatencyInstance(seed, slots_per_pass == 1 ? 7 : 5, slots_per_pass);
-      const LatencyInstance instance = Build(made.graph, made.cluster, made.problem);
+      const LatencyInstance instance = BuildForLatency(made.graph, made.cluster, made.problem);
       if (FindLatencyShortages(made.graph, made.cluster, instance).has_value()) continue;
       const std::optional<int64_t> least = LeastLatency(instance, slots_per_pass);
       if (!least.has_value()) continue;
@@ -110,7 +104,7 @@ TEST(LatencyBoundsTest, NoBoundExceedsTheLeastLatency) {
 }
 
 TEST(LatencyBoundsTest, NoPathIsCutWhereASimplerBoundIsEnough) {
-  const LatencyInstance instance = Build(Chain(), MakeCluster(2, 0));
+  const LatencyInstance instance = BuildForLatency(Chain(), MakeCluster(2, 0));
   EXPECT_EQ(LatencyBounds(instance, SolveLimits(), Picoseconds(40)).size(), 2U);
   EXPECT_EQ(LatencyBounds(instance, SolveLimits(), Picoseconds(41)).size(), 3U);
 }
@@ -123,10 +117,10 @@ TEST(LatencyBoundsTest, APathThatTakesTooManyStepsIsGivenUp) {
   }
   PlanningProblem problem;
   problem.max_subgraphs_per_device = 2000;
-  EXPECT_EQ(ValueOf("path_cut", Build(graph, MakeCluster(1, 0), problem)), 0);
+  EXPECT_EQ(ValueOf("path_cut", BuildForLatency(graph, MakeCluster(1, 0), problem)), 0);
   // Without counting subgraphs there are few.
   problem.max_subgraphs_per_device = 3000;
-  EXPECT_EQ(ValueOf("path_cut", Build(graph, MakeCluster(1, 0), problem)), 3000);
+  EXPECT_EQ(ValueOf("path_cut", BuildForLatency(graph, MakeCluster(1, 0), problem)), 3000);
 }
 
 TEST(LatencyBoundsTest, StopsWhenTold) {
@@ -134,7 +128,7 @@ TEST(LatencyBoundsTest, StopsWhenTold) {
   source.request_stop();
   SolveLimits limits;
   limits.stop = source.get_token();
-  EXPECT_EQ(LatencyBounds(Build(Chain(), MakeCluster(2, 0)), limits).size(), 2U);
+  EXPECT_EQ(LatencyBounds(BuildForLatency(Chain(), MakeCluster(2, 0)), limits).size(), 2U);
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 
 #include "core/cost/terms/cost_table.h"
 #include "core/partition/latency/latency_feasibility.h"
+#include "tests/core/partition/latency/latency_oracle.h"
 #include "tests/support/builders.h"
 
 namespace planwright {
@@ -13,12 +14,6 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-
-LatencyInstance Build(const OperatorGraph& graph, const Cluster& cluster, PlanningProblem problem = {}) {
-  problem.objective = Objective::kMinLatency;
-  const ResolvedProblem resolved = ResolveProblem(graph, problem);
-  return BuildLatencyInstance({graph, cluster, resolved, CostTable(graph, cluster, resolved.workload)});
-}
 
 // a -> b, their backward operators, and c colocated with b.
 OperatorGraph TrainingGraph() {
@@ -37,7 +32,7 @@ OperatorGraph TrainingGraph() {
 }
 
 TEST(LatencyInstanceTest, GroupsAreColocationUnionsOfBothPasses) {
-  const LatencyInstance instance = Build(TrainingGraph(), MakeCluster(2, 1));
+  const LatencyInstance instance = BuildForLatency(TrainingGraph(), MakeCluster(2, 1));
   EXPECT_EQ(instance.num_passes, 2);
   EXPECT_THAT(instance.groups, ElementsAre(ElementsAre(0, 4), ElementsAre(1, 2, 3)));
   EXPECT_EQ(instance.bundles.size(), 5U);
@@ -48,7 +43,7 @@ TEST(LatencyInstanceTest, GroupsAreColocationUnionsOfBothPasses) {
 TEST(LatencyInstanceTest, InferenceDropsBackwardOperatorsAndTheirTensors) {
   PlanningProblem problem;
   problem.workload = Workload::kInference;
-  const LatencyInstance instance = Build(TrainingGraph(), MakeCluster(2, 1), problem);
+  const LatencyInstance instance = BuildForLatency(TrainingGraph(), MakeCluster(2, 1), problem);
   EXPECT_EQ(instance.num_passes, 1);
   EXPECT_EQ(instance.num_vertices(), 3);
   EXPECT_EQ(instance.tensors.size(), 1U);
@@ -59,7 +54,7 @@ TEST(LatencyInstanceTest, LayersAreBundlesOfEachPassAndShareADevice) {
   for (const std::size_t op : {0, 1, 3}) graph.operators[op].layer = "1";
   PlanningProblem problem;
   problem.granularity = Granularity::kLayer;
-  const LatencyInstance instance = Build(graph, MakeCluster(2, 1), problem);
+  const LatencyInstance instance = BuildForLatency(graph, MakeCluster(2, 1), problem);
   EXPECT_THAT(instance.groups, ElementsAre(ElementsAre(0, 1, 2, 3, 4)));
   EXPECT_THAT(instance.bundles, ElementsAre(ElementsAre(0, 1), ElementsAre(2), ElementsAre(3), ElementsAre(4)));
 }
@@ -68,7 +63,7 @@ TEST(LatencyInstanceTest, PinsAndProhibitionsSayWhereGroupsMayBe) {
   PlanningProblem problem;
   problem.pinned = {{OperatorId(1), DeviceId(1)}};
   problem.forbidden = {{OperatorId(0), DeviceId(0)}, {OperatorId(4), DeviceId(2)}};
-  const LatencyInstance instance = Build(TrainingGraph(), MakeCluster(2, 1), problem);
+  const LatencyInstance instance = BuildForLatency(TrainingGraph(), MakeCluster(2, 1), problem);
   EXPECT_THAT(instance.allowed[0], ElementsAre(false, true));
   EXPECT_FALSE(instance.allowed_on_cpu[0]);
   EXPECT_THAT(instance.allowed[1], ElementsAre(false, true));
@@ -86,7 +81,7 @@ TEST(LatencyInstanceTest, AnOperatorRunsOnTheFastestCpu) {
   Device& device = cluster.devices.emplace_back();
   device.name = "fast";
   device.device_class = DeviceClassId(cluster.device_classes.size() - 1);
-  const LatencyInstance instance = Build(graph, cluster);
+  const LatencyInstance instance = BuildForLatency(graph, cluster);
   EXPECT_EQ(instance.cpu_time[0], 6);
   EXPECT_EQ(instance.cpu_of[0], DeviceId(cluster.devices.size() - 1));
 }
@@ -94,23 +89,23 @@ TEST(LatencyInstanceTest, AnOperatorRunsOnTheFastestCpu) {
 TEST(LatencyInstanceTest, OnlyNonContiguousHasNoLimitOfItsOwn) {
   PlanningProblem problem;
   problem.split = Split::kNonContiguous;
-  EXPECT_EQ(Build(TrainingGraph(), MakeCluster(2, 1), problem).subgraph_limit, std::nullopt);
+  EXPECT_EQ(BuildForLatency(TrainingGraph(), MakeCluster(2, 1), problem).subgraph_limit, std::nullopt);
   problem.max_subgraphs_per_device = 3;
-  EXPECT_EQ(Build(TrainingGraph(), MakeCluster(2, 1), problem).subgraph_limit, 3);
+  EXPECT_EQ(BuildForLatency(TrainingGraph(), MakeCluster(2, 1), problem).subgraph_limit, 3);
 }
 
 TEST(LatencyFeasibilityTest, FindsNothingWhereEverythingMayBeOnCpus) {
   OperatorGraph graph = TrainingGraph();
   for (Operator& op : graph.operators) op.memory_bytes = 10;
   const Cluster cluster = MakeCluster(1, 1, 5);
-  EXPECT_EQ(FindLatencyShortages(graph, cluster, Build(graph, cluster)), std::nullopt);
+  EXPECT_EQ(FindLatencyShortages(graph, cluster, BuildForLatency(graph, cluster)), std::nullopt);
 }
 
 TEST(LatencyFeasibilityTest, ProvesThatAGroupIsTooLarge) {
   OperatorGraph graph = TrainingGraph();
   for (Operator& op : graph.operators) op.memory_bytes = 10;
   const Cluster cluster = MakeCluster(2, 0, 25);
-  const auto shortages = FindLatencyShortages(graph, cluster, Build(graph, cluster));
+  const auto shortages = FindLatencyShortages(graph, cluster, BuildForLatency(graph, cluster));
   ASSERT_TRUE(shortages.has_value());
   ASSERT_EQ(shortages->shortages.size(), 1U);
   EXPECT_EQ(shortages->shortages[0].subject, "b");
@@ -122,7 +117,7 @@ TEST(LatencyFeasibilityTest, ProvesThatAllGroupsTogetherAreTooLarge) {
   OperatorGraph graph = TrainingGraph();
   for (Operator& op : graph.operators) op.memory_bytes = 10;
   const Cluster cluster = MakeCluster(1, 0, 45);
-  const auto shortages = FindLatencyShortages(graph, cluster, Build(graph, cluster));
+  const auto shortages = FindLatencyShortages(graph, cluster, BuildForLatency(graph, cluster));
   ASSERT_TRUE(shortages.has_value());
   EXPECT_THAT(shortages->shortages[0].description, HasSubstr("5 bytes are missing"));
 }
@@ -131,7 +126,8 @@ TEST(LatencyFeasibilityTest, NamesAGroupThatMayBeNowhere) {
   PlanningProblem problem;
   problem.forbidden = {{OperatorId(0), DeviceId(0)}, {OperatorId(4), DeviceId(1)}};
   const Cluster cluster = MakeCluster(1, 1);
-  const auto shortages = FindLatencyShortages(TrainingGraph(), cluster, Build(TrainingGraph(), cluster, problem));
+  const auto shortages =
+      FindLatencyShortages(TrainingGraph(), cluster, BuildForLatency(TrainingGraph(), cluster, problem));
   ASSERT_TRUE(shortages.has_value());
   EXPECT_EQ(shortages->shortages[0].resource, "support");
   EXPECT_EQ(shortages->shortages[0].subject, "a");

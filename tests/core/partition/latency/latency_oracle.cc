@@ -179,6 +179,12 @@ class Enumeration {
 
 }  // namespace
 
+LatencyInstance BuildForLatency(const OperatorGraph& graph, const Cluster& cluster, PlanningProblem problem) {
+  problem.objective = Objective::kMinLatency;
+  const ResolvedProblem resolved = ResolveProblem(graph, problem);
+  return BuildLatencyInstance({graph, cluster, resolved, CostTable(graph, cluster, resolved.workload)});
+}
+
 std::optional<int64_t> NaiveLatency(const LatencyInstance& instance, const std::vector<NaiveSubgraph>& subgraphs) {
   Recursion recursion(instance, subgraphs);
   int64_t latency = 0;

@@ -29,6 +29,9 @@ int64_t NaiveBytes(const LatencyInstance& instance, const NaiveSubgraph& subgrap
 // over all orders of those of an accelerator; nullopt: there is no plan. Exponential.
 std::optional<int64_t> LeastLatency(const LatencyInstance& instance, int32_t slots_per_pass);
 
+// The instance of this request for the least latency.
+LatencyInstance BuildForLatency(const OperatorGraph& graph, const Cluster& cluster, PlanningProblem problem = {});
+
 // Makes the random instance one for latency: host-staged, with BACKWARD operators or for inference, CPUs of unlimited
 // memory.
 Instance MakeLatencyInstance(uint64_t seed, int max_operators, int32_t slots_per_pass);

@@ -37,7 +37,7 @@ absl::StatusOr<Plan> MakeLatencyPlan(const Instance& made, Effort effort = {}) {
   return MakePlan({made.graph, made.cluster, made.problem, options}, ModelLimits(), effort.limits, arena, observer);
 }
 
-LatencyInstance Build(const Instance& made) {
+LatencyInstance BuildAsGiven(const Instance& made) {
   const ResolvedProblem problem = ResolveProblem(made.graph, made.problem);
   return BuildLatencyInstance(
       {made.graph, made.cluster, problem, CostTable(made.graph, made.cluster, problem.workload)});
@@ -51,7 +51,7 @@ TEST_P(MinLatencyTest, FindsTheLeastLatencyOfSmallGraphs) {
   int proven = 0;
   for (uint64_t seed = 0; seed < (slots_per_pass == 1 ? 200U : 120U); ++seed) {
     const Instance made = MakeLatencyInstance(seed, slots_per_pass == 1 ? 8 : 5, slots_per_pass);
-    const std::optional<int64_t> least = LeastLatency(Build(made), slots_per_pass);
+    const std::optional<int64_t> least = LeastLatency(BuildAsGiven(made), slots_per_pass);
     const absl::StatusOr<Plan> plan = MakeLatencyPlan(made);
     ASSERT_EQ(plan.ok(), least.has_value()) << plan.status() << "\n" << Describe(made);
     if (!least.has_value()) {

@@ -15,13 +15,7 @@
 namespace planwright {
 namespace {
 
-std::size_t At(int32_t value) { return static_cast<std::size_t>(value); }
-
-LatencyInstance Build(const OperatorGraph& graph, const Cluster& cluster, PlanningProblem problem) {
-  problem.objective = Objective::kMinLatency;
-  const ResolvedProblem resolved = ResolveProblem(graph, problem);
-  return BuildLatencyInstance({graph, cluster, resolved, CostTable(graph, cluster, resolved.workload)});
-}
+std::size_t Place(int32_t value) { return static_cast<std::size_t>(value); }
 
 // The subgraphs of `schedule` in the order of the sequences.
 std::vector<NaiveSubgraph> SubgraphsOf(const LatencyInstance& instance, const SubgraphSchedule& schedule) {
@@ -47,7 +41,7 @@ void MoveAtRandom(const LatencyInstance& instance, SubgraphSchedule& schedule, R
     return;
   }
   const auto number = static_cast<int32_t>(random.Below(static_cast<uint64_t>(schedule.slots_per_pass())));
-  schedule.Move(vertex, schedule.SlotOf(accelerator, instance.pass[At(vertex)], number));
+  schedule.Move(vertex, schedule.SlotOf(accelerator, instance.pass[Place(vertex)], number));
   const std::size_t length = schedule.sequence(accelerator).size();
   schedule.SwapInSequence(accelerator, random.Below(length), random.Below(length));
 }
@@ -59,7 +53,7 @@ TEST_P(SubgraphScheduleTest, AgreesWithRecursionAndWithAFreshOneAfterEveryMove) 
   int cyclic = 0;
   for (uint64_t seed = 0; seed < 60; ++seed) {
     const Instance made = MakeLatencyInstance(seed, 14, GetParam());
-    const LatencyInstance instance = Build(made.graph, made.cluster, made.problem);
+    const LatencyInstance instance = BuildForLatency(made.graph, made.cluster, made.problem);
     SubgraphSchedule schedule(instance, GetParam());
     RandomStream random(seed, 7);
     for (int move = 0; move < 60; ++move) {
@@ -98,7 +92,7 @@ TEST(SubgraphScheduleTest, ASubgraphThatAPathLeavesAndEntersAgainIsACycle) {
   const OperatorId c = AddOperator(graph, "c", 3, 30);
   AddTensor(graph, a, {b}, 5);
   AddTensor(graph, b, {c}, 7);
-  const LatencyInstance instance = Build(graph, MakeCluster(1, 1), {});
+  const LatencyInstance instance = BuildForLatency(graph, MakeCluster(1, 1), {});
   SubgraphSchedule schedule(instance, 1);
   EXPECT_EQ(schedule.Latency(), 10 + 20 + 30);
   schedule.Move(0, 0);
@@ -116,7 +110,7 @@ TEST(SubgraphScheduleTest, SubgraphsOfAnAcceleratorDoNotOverlap) {
   OperatorGraph graph;
   AddOperator(graph, "a", 10, 100);
   AddOperator(graph, "b", 20, 100);
-  const LatencyInstance instance = Build(graph, MakeCluster(2, 0), {});
+  const LatencyInstance instance = BuildForLatency(graph, MakeCluster(2, 0), {});
   SubgraphSchedule schedule(instance, 2);
   schedule.Move(0, schedule.SlotOf(0, Pass::kForward, 0));
   schedule.Move(1, schedule.SlotOf(0, Pass::kForward, 1));

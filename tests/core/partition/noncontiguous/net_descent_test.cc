@@ -11,7 +11,7 @@
 namespace planwright {
 namespace {
 
-constexpr uint64_t kCases = 300;
+constexpr uint64_t kDescentCases = 300;
 constexpr int64_t kMoves = 20'000;
 
 // Whether one group sent elsewhere from the most loaded device would lower the objective without overfilling a device.
@@ -32,7 +32,7 @@ bool HasBetterNeighbour(const NetCase& test, const NetAssignment& assignment) {
 TEST(NetDescentTest, EndsInBetterAssignmentsThatFitAndAreLocalOptima) {
   int improved = 0;
   int optima = 0;
-  for (uint64_t seed = 0; seed < kCases && !HasFailure(); ++seed) {
+  for (uint64_t seed = 0; seed < kDescentCases && !HasFailure(); ++seed) {
     const NetCase test(seed);
     RandomStream random(seed, 13);
     const std::optional<NetAssignment> start = test.RandomAssignment(random);

@@ -13,7 +13,7 @@
 namespace planwright {
 namespace {
 
-constexpr uint64_t kCases = 400;
+constexpr uint64_t kStateCases = 400;
 
 // Loads and memory as the plan of the same assignment has them.
 void ExpectCostedAlike(const NetCase& test, const NetState& state) {
@@ -40,7 +40,7 @@ void ExpectEqual(const NetState& state, const NetState& fresh) {
 
 TEST(NetStateTest, CostsWhatThePlanCosts) {
   int compared = 0;
-  for (uint64_t seed = 0; seed < kCases && !HasFailure(); ++seed) {
+  for (uint64_t seed = 0; seed < kStateCases && !HasFailure(); ++seed) {
     const NetCase test(seed);
     RandomStream random(seed, 2);
     const std::optional<NetAssignment> assignment = test.RandomAssignment(random);
@@ -49,11 +49,11 @@ TEST(NetStateTest, CostsWhatThePlanCosts) {
     ExpectCostedAlike(test, NetState(test.tables, *assignment));
     ++compared;
   }
-  EXPECT_GT(compared, kCases / 2);
+  EXPECT_GT(compared, kStateCases / 2);
 }
 
 TEST(NetStateTest, FollowsMovesExactly) {
-  for (uint64_t seed = 0; seed < kCases && !HasFailure(); ++seed) {
+  for (uint64_t seed = 0; seed < kStateCases && !HasFailure(); ++seed) {
     const NetCase test(seed);
     RandomStream random(seed, 3);
     const std::optional<NetAssignment> start = test.RandomAssignment(random);
@@ -77,7 +77,7 @@ TEST(NetStateTest, FollowsMovesExactly) {
 TEST(NetStateTest, TellsWhichMovesKeepMemory) {
   int kept = 0;
   int refused = 0;
-  for (uint64_t seed = 0; seed < kCases && !HasFailure(); ++seed) {
+  for (uint64_t seed = 0; seed < kStateCases && !HasFailure(); ++seed) {
     const NetCase test(seed);
     RandomStream random(seed, 4);
     const std::optional<NetAssignment> start = test.RandomAssignment(random);
@@ -106,7 +106,7 @@ TEST(NetStateTest, TellsWhichMovesKeepMemory) {
 }
 
 TEST(NetInstanceTest, ContractionKeepsTheLoadsOfWhatItKeepsTogether) {
-  for (uint64_t seed = 0; seed < kCases && !HasFailure(); ++seed) {
+  for (uint64_t seed = 0; seed < kStateCases && !HasFailure(); ++seed) {
     const NetCase test(seed);
     RandomStream random(seed, 5);
     const auto groups = static_cast<uint64_t>(test.net.num_groups());

@@ -15,11 +15,11 @@
 namespace planwright {
 namespace {
 
-constexpr uint64_t kCases = 300;
+constexpr uint64_t kTeamCases = 300;
 
 TEST(NetTeamsTest, PlacementsComeBackAsTheyWere) {
   int compared = 0;
-  for (uint64_t seed = 0; seed < kCases && !HasFailure(); ++seed) {
+  for (uint64_t seed = 0; seed < kTeamCases && !HasFailure(); ++seed) {
     const NetCase test(seed);
     RandomStream random(seed, 11);
     const std::optional<NetAssignment> assignment = test.RandomAssignment(random);
@@ -35,7 +35,7 @@ TEST(NetTeamsTest, PlacementsComeBackAsTheyWere) {
 
 TEST(NetTeamsTest, RandomTeamsUseTheDevicesOfTheirPool) {
   int teams = 0;
-  for (uint64_t seed = 0; seed < kCases; ++seed) {
+  for (uint64_t seed = 0; seed < kTeamCases; ++seed) {
     const NetCase test(seed);
     RandomStream random(seed, 12);
     const std::vector<int32_t> replicas = RandomTeams(test.tables, random);
@@ -53,7 +53,7 @@ TEST(NetTeamsTest, RandomTeamsUseTheDevicesOfTheirPool) {
 
 TEST(NetTeamsTest, AnnealingKeepsTeamsWithinTheirPools) {
   int changed = 0;
-  for (uint64_t seed = 0; seed < kCases && !HasFailure(); ++seed) {
+  for (uint64_t seed = 0; seed < kTeamCases && !HasFailure(); ++seed) {
     const NetCase test(seed);
     RandomStream random(seed, 13);
     const std::optional<NetAssignment> start = test.RandomAssignment(random);

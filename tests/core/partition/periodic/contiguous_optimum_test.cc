@@ -16,7 +16,7 @@ namespace planwright {
 namespace {
 
 // Every way to cut the chain, each scheduled by 1F1B*.
-std::optional<Picoseconds> BruteForce(const ChainCase& instance) {
+std::optional<Picoseconds> BestContiguous(const ChainCase& instance) {
   const auto num_layers = static_cast<int32_t>(instance.chain.layers.size());
   std::optional<Picoseconds> best;
   for (const std::vector<int32_t>& cuts : AllCuts(num_layers)) {
@@ -39,7 +39,7 @@ TEST(ContiguousOptimumTest, EqualsBruteForce) {
     SCOPED_TRACE(seed);
     const ChainCase instance = MakeChainCase(seed, 9);
     const std::optional<PeriodicAllocation> optimum = ContiguousOptimum(instance.chain, instance.devices);
-    const std::optional<Picoseconds> expected = BruteForce(instance);
+    const std::optional<Picoseconds> expected = BestContiguous(instance);
     ASSERT_EQ(optimum.has_value(), expected.has_value());
     if (!optimum.has_value()) continue;
     EXPECT_EQ(optimum->period, *expected);

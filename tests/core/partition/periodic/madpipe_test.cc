@@ -68,7 +68,7 @@ bool IsPossible(const ChainCase& instance, const std::vector<Stage>& stages, boo
 }
 
 // Over all cuts and all choices of special stages.
-std::optional<int64_t> BruteForce(const ChainCase& instance, bool tight) {
+std::optional<int64_t> BestByMadpipe(const ChainCase& instance, bool tight) {
   const auto num_layers = static_cast<int32_t>(instance.chain.layers.size());
   const int64_t longest = PeriodsOf(instance.chain, instance.devices).high.count();
   std::optional<int64_t> best;
@@ -103,7 +103,7 @@ TEST(MadpipeTest, EqualsEnumeration) {
     const ChainCase instance = MakeChainCase(seed, 6);
     for (const SpecialMemory memory : {SpecialMemory::kPaper, SpecialMemory::kTight}) {
       const auto optimum = MadpipeOptimum(instance.chain, instance.devices, memory);
-      const std::optional<int64_t> expected = BruteForce(instance, memory == SpecialMemory::kTight);
+      const std::optional<int64_t> expected = BestByMadpipe(instance, memory == SpecialMemory::kTight);
       ASSERT_EQ(optimum.has_value(), expected.has_value());
       if (!optimum.has_value()) continue;
       EXPECT_EQ(optimum->period.count(), *expected);

@@ -16,7 +16,7 @@ namespace planwright {
 namespace {
 
 // The largest load over all cuts that obey the memory rule.
-std::optional<Picoseconds> BruteForce(const ChainCase& instance) {
+std::optional<Picoseconds> BestByPipedream(const ChainCase& instance) {
   const ChainStageCosts costs(instance.chain, instance.devices);
   std::optional<Picoseconds> best;
   for (std::vector<int32_t> starts : AllCuts(costs.num_layers())) {
@@ -44,7 +44,7 @@ TEST(PipedreamPartitionTest, EqualsBruteForce) {
     SCOPED_TRACE(seed);
     const ChainCase instance = MakeChainCase(seed, 9);
     const auto partition = PipedreamPartition(instance.chain, instance.devices);
-    const std::optional<Picoseconds> expected = BruteForce(instance);
+    const std::optional<Picoseconds> expected = BestByPipedream(instance);
     ASSERT_EQ(partition.has_value(), expected.has_value());
     if (!partition.has_value()) continue;
     ++feasible;

@@ -16,13 +16,13 @@ using ::testing::ElementsAre;
 using ::testing::SizeIs;
 using ::testing::StartsWith;
 
-BlockInstance Build(const OperatorGraph& graph, const Cluster& cluster) {
+BlockInstance BuildExactly(const OperatorGraph& graph, const Cluster& cluster) {
   const ResolvedProblem problem = ResolveProblem(graph, {});
   return BuildBlockInstance({graph, cluster, problem, CostTable(graph, cluster, problem.workload)}, MergeRule::kExact);
 }
 
 std::optional<Infeasibility> Find(const OperatorGraph& graph, const Cluster& cluster) {
-  return FindShortages(graph, cluster, Build(graph, cluster));
+  return FindShortages(graph, cluster, BuildExactly(graph, cluster));
 }
 
 std::vector<std::string> Descriptions(const std::optional<Infeasibility>& infeasibility) {
@@ -114,16 +114,16 @@ TEST(MemoryDemandTextTest, SaysWhatIsNeededOfWhatThereIs) {
   const OperatorGraph graph = WithMemory({6, 5});
   const Cluster cluster = MakeCluster(2, 0, 10);
   EXPECT_EQ(
-      MemoryDemandText(graph, cluster, Build(graph, cluster)),
+      MemoryDemandText(graph, cluster, BuildExactly(graph, cluster)),
       "the model needs at least 11 bytes of 20 bytes on all devices; the tightest is operator \"a\" with 6 bytes, "
       "of 10 bytes on device \"acc0\"");
   const Cluster unlimited = MakeCluster(2, 1, 10);
-  EXPECT_EQ(MemoryDemandText(graph, unlimited, Build(graph, unlimited)), "");
+  EXPECT_EQ(MemoryDemandText(graph, unlimited, BuildExactly(graph, unlimited)), "");
 }
 
 TEST(NoSplitFitsTest, SaysThatTheDivisionIsTheProblem) {
   const OperatorGraph graph = WithMemory({6, 6, 6});
-  const Infeasibility infeasibility = NoSplitFits(graph, Build(graph, MakeCluster(2, 0, 10)));
+  const Infeasibility infeasibility = NoSplitFits(graph, BuildExactly(graph, MakeCluster(2, 0, 10)));
   ASSERT_THAT(infeasibility.shortages, SizeIs(1));
   EXPECT_EQ(
       infeasibility.shortages[0].description,

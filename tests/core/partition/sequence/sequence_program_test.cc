@@ -20,9 +20,11 @@ UnitOrder SingleOperators(const OperatorGraph& graph) {
 }
 
 // The best of all ways to cut the order and to leave out devices of the sequence.
-class Oracle {
+class ProgramOracle {
  public:
-  Oracle(const SequenceCase& given, std::size_t replicas) : given_(given), replicas_(replicas) { Extend({}, 0, 0); }
+  ProgramOracle(const SequenceCase& given, std::size_t replicas) : given_(given), replicas_(replicas) {
+    Extend({}, 0, 0);
+  }
 
   std::optional<Picoseconds> best() const { return best_; }
 
@@ -85,7 +87,7 @@ TEST(SequenceProgramTest, FindsTheBestPipelineOfAChainAlongASequence) {
   for (uint64_t seed = 0; seed < NumCases(150); ++seed) {
     SCOPED_TRACE(seed);
     const SequenceCase given(RandomChain(seed, 6, 4));
-    const std::optional<Picoseconds> best = Oracle(given, 1).best();
+    const std::optional<Picoseconds> best = ProgramOracle(given, 1).best();
     ExpectEqualButForRounding(BestOfProgram(given, 1), best);
     ++(best.has_value() ? found : cut);
     if (HasFailure()) return;
@@ -107,7 +109,7 @@ TEST(SequenceProgramTest, FindsTheBestPipelineOfTeamsAlongASequence) {
       for (Operator& op : instance.graph.operators) op.parameter_bytes = 0;
     }
     const SequenceCase given(std::move(instance));
-    const std::optional<Picoseconds> best = Oracle(given, 2).best();
+    const std::optional<Picoseconds> best = ProgramOracle(given, 2).best();
     const std::optional<Picoseconds> of_program = BestOfProgram(given, 2);
     if (given.costs.network().num_link_classes() == 1) {
       ExpectEqualButForRounding(of_program, best);
@@ -137,7 +139,7 @@ TEST(SequenceProgramTest, CountsMemoryByThePlaceOfAStage) {
   const SequenceCase given(std::move(instance));
   const std::optional<Picoseconds> best = BestOfProgram(given, 1);
   ASSERT_TRUE(best.has_value());
-  EXPECT_EQ(best, Oracle(given, 1).best());
+  EXPECT_EQ(best, ProgramOracle(given, 1).best());
 }
 
 // Twelve operators on devices whose memory does not count.

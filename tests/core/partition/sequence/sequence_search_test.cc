@@ -24,9 +24,9 @@ absl::StatusOr<SearchOutcome> Solve(const SequenceCase& given, int threads = 1) 
 }
 
 // The best placement without replicas: every map from operators to devices, stages in every order.
-class Oracle {
+class SearchOracle {
  public:
-  explicit Oracle(const SequenceCase& given) : given_(given), device_of_(given.instance.graph.operators.size()) {
+  explicit SearchOracle(const SequenceCase& given) : given_(given), device_of_(given.instance.graph.operators.size()) {
     Assign(0);
   }
 
@@ -90,7 +90,7 @@ TEST(SolveAlongSequencesTest, MostlyFindsTheBestPlacementAndNeverClaimsABetterOn
   for (uint64_t seed = 0; seed < NumCases(60); ++seed) {
     SCOPED_TRACE(seed);
     const SequenceCase given(RandomGraph(seed));
-    const std::optional<Picoseconds> best = Oracle(given).best();
+    const std::optional<Picoseconds> best = SearchOracle(given).best();
     const absl::StatusOr<SearchOutcome> outcome = Solve(given);
     if (!best.has_value()) {
       EXPECT_FALSE(outcome.ok());
@@ -209,7 +209,7 @@ TEST(SolveAlongSequencesTest, LeavesOutTheDeviceThatHasLessMemory) {
   const SequenceCase given(std::move(instance));
   const absl::StatusOr<SearchOutcome> outcome = Solve(given);
   ASSERT_TRUE(outcome.ok()) << outcome.status();
-  EXPECT_EQ(outcome->objective, Oracle(given).best());
+  EXPECT_EQ(outcome->objective, SearchOracle(given).best());
 }
 
 }  // namespace

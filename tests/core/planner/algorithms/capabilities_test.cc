@@ -23,7 +23,7 @@ using ::testing::IsSupersetOf;
 using ::testing::Ne;
 using ::testing::ResultOf;
 
-struct Request {
+struct AskedRequest {
   OperatorGraph graph;
   Cluster cluster = SmallCluster(2, 1);
   PlanningProblem problem;
@@ -31,14 +31,14 @@ struct Request {
 };
 
 // One operator that declares its memory.
-Request Supported() {
-  Request request;
+AskedRequest Supported() {
+  AskedRequest request;
   request.graph.operators = {MeasuredOperator("a", 1)};
   request.graph.operators[0].memory_bytes = 1;
   return request;
 }
 
-std::vector<Violation> Check(const Request& request) {
+std::vector<Violation> Check(const AskedRequest& request) {
   Violations violations;
   CheckSupported(request.graph, request.cluster, request.problem, request.options, violations);
   return violations.listed();
@@ -47,7 +47,7 @@ std::vector<Violation> Check(const Request& request) {
 // A setting that is planned.
 struct PlannedCase {
   std::string name;
-  std::function<void(Request&)> set;
+  std::function<void(AskedRequest&)> set;
 };
 
 std::string PlannedCaseName(const ::testing::TestParamInfo<PlannedCase>& info) { return info.param.name; }
@@ -55,15 +55,15 @@ std::string PlannedCaseName(const ::testing::TestParamInfo<PlannedCase>& info) {
 class PlannedTest : public ::testing::TestWithParam<PlannedCase> {};
 
 TEST_P(PlannedTest, HasNoViolation) {
-  Request request = Supported();
+  AskedRequest request = Supported();
   GetParam().set(request);
   EXPECT_THAT(Check(request), IsEmpty());
 }
 
 // Memory of operators that declare none.
-void UseComponents(Request& request) { request.graph.operators[0].memory_bytes.reset(); }
+void UseComponents(AskedRequest& request) { request.graph.operators[0].memory_bytes.reset(); }
 
-void AskForPattern(Request& request) {
+void AskForPattern(AskedRequest& request) {
   request.cluster.interconnect = UniformInterconnect();
   request.problem.schedule = ScheduleKind::kPeriodic;
   request.problem.overlap = Overlap::kOverlapped;
@@ -72,34 +72,34 @@ void AskForPattern(Request& request) {
 INSTANTIATE_TEST_SUITE_P(
     Settings, PlannedTest,
     ::testing::Values(
-        PlannedCase{"Defaults", [](Request&) {}},
-        PlannedCase{"Throughput", [](Request& r) { r.problem.objective = Objective::kMaxThroughput; }},
-        PlannedCase{"Inference", [](Request& r) { r.problem.workload = Workload::kInference; }},
-        PlannedCase{"Training", [](Request& r) { r.problem.workload = Workload::kTraining; }},
-        PlannedCase{"Contiguous", [](Request& r) { r.problem.split = Split::kContiguous; }},
-        PlannedCase{"OneStagePerDevice", [](Request& r) { r.problem.max_stages_per_device = 1; }},
-        PlannedCase{"NoReplication", [](Request& r) { r.problem.replication = Replication::kNone; }},
-        PlannedCase{"Serial", [](Request& r) { r.problem.overlap = Overlap::kSerial; }},
-        PlannedCase{"Overlapped", [](Request& r) { r.problem.overlap = Overlap::kOverlapped; }},
-        PlannedCase{"FullDuplex", [](Request& r) { r.problem.overlap = Overlap::kFullDuplex; }},
-        PlannedCase{"ReplicationPerStage", [](Request& r) { r.problem.replication = Replication::kPerStage; }},
+        PlannedCase{"Defaults", [](AskedRequest&) {}},
+        PlannedCase{"Throughput", [](AskedRequest& r) { r.problem.objective = Objective::kMaxThroughput; }},
+        PlannedCase{"Inference", [](AskedRequest& r) { r.problem.workload = Workload::kInference; }},
+        PlannedCase{"Training", [](AskedRequest& r) { r.problem.workload = Workload::kTraining; }},
+        PlannedCase{"Contiguous", [](AskedRequest& r) { r.problem.split = Split::kContiguous; }},
+        PlannedCase{"OneStagePerDevice", [](AskedRequest& r) { r.problem.max_stages_per_device = 1; }},
+        PlannedCase{"NoReplication", [](AskedRequest& r) { r.problem.replication = Replication::kNone; }},
+        PlannedCase{"Serial", [](AskedRequest& r) { r.problem.overlap = Overlap::kSerial; }},
+        PlannedCase{"Overlapped", [](AskedRequest& r) { r.problem.overlap = Overlap::kOverlapped; }},
+        PlannedCase{"FullDuplex", [](AskedRequest& r) { r.problem.overlap = Overlap::kFullDuplex; }},
+        PlannedCase{"ReplicationPerStage", [](AskedRequest& r) { r.problem.replication = Replication::kPerStage; }},
         PlannedCase{"HalfAllReduce",
-                    [](Request& r) {
+                    [](AskedRequest& r) {
                       r.problem.replication = Replication::kPerStage;
                       r.problem.allreduce.factor = AllReduce::Factor::kHalf;
                     }},
         PlannedCase{"AmortizedAllReduce",
-                    [](Request& r) {
+                    [](AskedRequest& r) {
                       r.problem.replication = Replication::kPerStage;
                       r.problem.allreduce.amortize_over_micro_batches = true;
                     }},
         PlannedCase{"AllReducePerMicroBatch",
-                    [](Request& r) {
+                    [](AskedRequest& r) {
                       r.problem.replication = Replication::kPerStage;
                       r.problem.allreduce.charge = AllReduce::Charge::kPerMicroBatch;
                     }},
         PlannedCase{"EqualReplicasInSteps",
-                    [](Request& r) {
+                    [](AskedRequest& r) {
                       UseComponents(r);
                       r.cluster.interconnect = MatrixInterconnect();
                       r.problem.replication = Replication::kUniform;
@@ -111,59 +111,59 @@ INSTANTIATE_TEST_SUITE_P(
                       r.problem.pinned = {{OperatorId(0), DeviceId(0)}};
                       r.problem.forbidden = {{OperatorId(0), DeviceId(1)}};
                     }},
-        PlannedCase{"StartFrom", [](Request& r) { r.problem.start_from = Placement(); }},
-        PlannedCase{"Gpipe", [](Request& r) { r.problem.schedule = ScheduleKind::kGpipe; }},
+        PlannedCase{"StartFrom", [](AskedRequest& r) { r.problem.start_from = Placement(); }},
+        PlannedCase{"Gpipe", [](AskedRequest& r) { r.problem.schedule = ScheduleKind::kGpipe; }},
         PlannedCase{"GpipeOverlappedAndReplicated",
-                    [](Request& r) {
+                    [](AskedRequest& r) {
                       r.problem.schedule = ScheduleKind::kGpipe;
                       r.problem.overlap = Overlap::kOverlapped;
                       r.problem.replication = Replication::kPerStage;
                     }},
-        PlannedCase{"Hierarchy", [](Request& r) { r.cluster.interconnect = HierarchyInterconnect(); }},
+        PlannedCase{"Hierarchy", [](AskedRequest& r) { r.cluster.interconnect = HierarchyInterconnect(); }},
         PlannedCase{"HierarchicalDp",
-                    [](Request& r) {
+                    [](AskedRequest& r) {
                       r.cluster.interconnect = HierarchyInterconnect();
                       r.options.algorithm = Algorithm::kHierarchicalDp;
                     }},
-        PlannedCase{"OneFOneB", [](Request& r) { r.problem.schedule = ScheduleKind::kOneFOneB; }},
-        PlannedCase{"PipedreamAsync", [](Request& r) { r.problem.schedule = ScheduleKind::kPipedreamAsync; }},
-        PlannedCase{"HostStaged", [](Request& r) { r.cluster.interconnect = HostStagedInterconnect(); }},
-        PlannedCase{"Uniform", [](Request& r) { r.cluster.interconnect = UniformInterconnect(); }},
-        PlannedCase{"Grid", [](Request& r) { r.cluster.interconnect = GridInterconnect(); }},
-        PlannedCase{"Links", [](Request& r) { r.cluster.interconnect = LinksInterconnect(); }},
-        PlannedCase{"Matrix", [](Request& r) { r.cluster.interconnect = MatrixInterconnect(); }},
+        PlannedCase{"OneFOneB", [](AskedRequest& r) { r.problem.schedule = ScheduleKind::kOneFOneB; }},
+        PlannedCase{"PipedreamAsync", [](AskedRequest& r) { r.problem.schedule = ScheduleKind::kPipedreamAsync; }},
+        PlannedCase{"HostStaged", [](AskedRequest& r) { r.cluster.interconnect = HostStagedInterconnect(); }},
+        PlannedCase{"Uniform", [](AskedRequest& r) { r.cluster.interconnect = UniformInterconnect(); }},
+        PlannedCase{"Grid", [](AskedRequest& r) { r.cluster.interconnect = GridInterconnect(); }},
+        PlannedCase{"Links", [](AskedRequest& r) { r.cluster.interconnect = LinksInterconnect(); }},
+        PlannedCase{"Matrix", [](AskedRequest& r) { r.cluster.interconnect = MatrixInterconnect(); }},
         PlannedCase{"Parmesan",
-                    [](Request& r) {
+                    [](AskedRequest& r) {
                       r.cluster.interconnect = UniformInterconnect();
                       r.options.algorithm = Algorithm::kParmesan;
                     }},
         PlannedCase{"ReplicasPerStageOnAnyInterconnect",
-                    [](Request& r) {
+                    [](AskedRequest& r) {
                       r.cluster.interconnect = MatrixInterconnect();
                       r.problem.replication = Replication::kPerStage;
                       r.problem.objective = Objective::kMinDevices;
                       r.problem.target_period = Milliseconds(1);
                       r.problem.num_stages = 1;
                     }},
-        PlannedCase{"Ring", [](Request& r) { r.problem.allreduce.factor = AllReduce::Factor::kRing; }},
-        PlannedCase{"Declared", [](Request& r) { r.problem.memory_model.kind = MemoryModel::Kind::kDeclared; }},
+        PlannedCase{"Ring", [](AskedRequest& r) { r.problem.allreduce.factor = AllReduce::Factor::kRing; }},
+        PlannedCase{"Declared", [](AskedRequest& r) { r.problem.memory_model.kind = MemoryModel::Kind::kDeclared; }},
         PlannedCase{"Components",
-                    [](Request& r) {
+                    [](AskedRequest& r) {
                       UseComponents(r);
                       r.problem.memory_model.kind = MemoryModel::Kind::kComponents;
                       r.problem.memory_model.preset = "adam_mixed";
                       r.problem.memory_model.reserved_bytes = 5;
                     }},
         PlannedCase{"NoRecomputation",
-                    [](Request& r) { r.problem.memory_model.recomputation = MemoryModel::Recomputation::kNone; }},
-        PlannedCase{"Operators", [](Request& r) { r.problem.granularity = Granularity::kOperator; }},
-        PlannedCase{"WholeLayers", [](Request& r) { r.problem.granularity = Granularity::kLayer; }},
-        PlannedCase{"Auto", [](Request& r) { r.options.algorithm = Algorithm::kAuto; }},
-        PlannedCase{"IdealDp", [](Request& r) { r.options.algorithm = Algorithm::kIdealDp; }},
-        PlannedCase{"LinearizedDp", [](Request& r) { r.options.algorithm = Algorithm::kLinearizedDp; }},
-        PlannedCase{"Latency", [](Request& r) { r.problem.objective = Objective::kMinLatency; }},
+                    [](AskedRequest& r) { r.problem.memory_model.recomputation = MemoryModel::Recomputation::kNone; }},
+        PlannedCase{"Operators", [](AskedRequest& r) { r.problem.granularity = Granularity::kOperator; }},
+        PlannedCase{"WholeLayers", [](AskedRequest& r) { r.problem.granularity = Granularity::kLayer; }},
+        PlannedCase{"Auto", [](AskedRequest& r) { r.options.algorithm = Algorithm::kAuto; }},
+        PlannedCase{"IdealDp", [](AskedRequest& r) { r.options.algorithm = Algorithm::kIdealDp; }},
+        PlannedCase{"LinearizedDp", [](AskedRequest& r) { r.options.algorithm = Algorithm::kLinearizedDp; }},
+        PlannedCase{"Latency", [](AskedRequest& r) { r.problem.objective = Objective::kMinLatency; }},
         PlannedCase{"LatencyWithAllItsSettings",
-                    [](Request& r) {
+                    [](AskedRequest& r) {
                       r.problem.objective = Objective::kMinLatency;
                       r.problem.split = Split::kNonContiguous;
                       r.problem.max_subgraphs_per_device = 2;
@@ -174,7 +174,7 @@ INSTANTIATE_TEST_SUITE_P(
                     }},
         PlannedCase{"Periodic", AskForPattern},
         PlannedCase{"PeriodicWithAllItsSettings",
-                    [](Request& r) {
+                    [](AskedRequest& r) {
                       AskForPattern(r);
                       UseComponents(r);
                       r.problem.overlap = Overlap::kFullDuplex;
@@ -185,69 +185,69 @@ INSTANTIATE_TEST_SUITE_P(
                       r.options.algorithm = Algorithm::kMadpipe;
                     }},
         PlannedCase{"PeriodicWithRecomputation",
-                    [](Request& r) {
+                    [](AskedRequest& r) {
                       AskForPattern(r);
                       UseComponents(r);
                       r.problem.workload = Workload::kTraining;
                       r.problem.memory_model.recomputation = MemoryModel::Recomputation::kFull;
                     }},
-        PlannedCase{"NonContiguous", [](Request& r) { r.problem.split = Split::kNonContiguous; }},
+        PlannedCase{"NonContiguous", [](AskedRequest& r) { r.problem.split = Split::kNonContiguous; }},
         PlannedCase{"NetAnnealing",
-                    [](Request& r) {
+                    [](AskedRequest& r) {
                       r.problem.split = Split::kNonContiguous;
                       r.options.algorithm = Algorithm::kNetAnnealing;
                     }},
         PlannedCase{"NetAnnealingOfReplicasUnderGpipe",
-                    [](Request& r) {
+                    [](AskedRequest& r) {
                       r.problem.split = Split::kNonContiguous;
                       r.problem.replication = Replication::kPerStage;
                       r.problem.schedule = ScheduleKind::kGpipe;
                     }},
-        PlannedCase{"Mip", [](Request& r) { r.options.algorithm = Algorithm::kMip; }},
+        PlannedCase{"Mip", [](AskedRequest& r) { r.options.algorithm = Algorithm::kMip; }},
         PlannedCase{"MipNonContiguousFullDuplex",
-                    [](Request& r) {
+                    [](AskedRequest& r) {
                       r.problem.split = Split::kNonContiguous;
                       r.problem.overlap = Overlap::kFullDuplex;
                       r.options.algorithm = Algorithm::kMip;
                     }},
         PlannedCase{"MipLatency",
-                    [](Request& r) {
+                    [](AskedRequest& r) {
                       r.problem.objective = Objective::kMinLatency;
                       r.options.algorithm = Algorithm::kMip;
                     }},
         PlannedCase{"NonContiguousOverlapped",
-                    [](Request& r) {
+                    [](AskedRequest& r) {
                       r.problem.split = Split::kNonContiguous;
                       r.problem.overlap = Overlap::kOverlapped;
                     }},
         PlannedCase{"NonContiguousFullDuplex",
-                    [](Request& r) {
+                    [](AskedRequest& r) {
                       r.problem.split = Split::kNonContiguous;
                       r.problem.overlap = Overlap::kFullDuplex;
                     }},
         PlannedCase{"NonContiguousLayers",
-                    [](Request& r) {
+                    [](AskedRequest& r) {
                       r.problem.split = Split::kNonContiguous;
                       r.problem.granularity = Granularity::kLayer;
                     }},
         PlannedCase{"NonContiguousPinned",
-                    [](Request& r) {
+                    [](AskedRequest& r) {
                       r.problem.split = Split::kNonContiguous;
                       r.problem.pinned = {{OperatorId(0), DeviceId(0)}};
                       r.problem.forbidden = {{OperatorId(0), DeviceId(1)}};
                     }},
         PlannedCase{"ResolvedNonContiguous",
-                    [](Request& r) {
+                    [](AskedRequest& r) {
                       r.problem.split = Split::kNonContiguous;
                       r.problem = AsPosed(ResolveProblem(r.graph, r.problem));
                     }},
-        PlannedCase{"ResolvedProblem", [](Request& r) { r.problem = AsPosed(ResolveProblem(r.graph, r.problem)); }}),
+        PlannedCase{"ResolvedProblem", [](AskedRequest& r) { r.problem = AsPosed(ResolveProblem(r.graph, r.problem)); }}),
     PlannedCaseName);
 
 // A setting that is refused, and the only violation that it must bring.
 struct RefusedCase {
   std::string name;
-  std::function<void(Request&)> set;
+  std::function<void(AskedRequest&)> set;
   std::string path;
   std::string rule;
 };
@@ -255,7 +255,7 @@ struct RefusedCase {
 class RefusedTest : public ::testing::TestWithParam<RefusedCase> {};
 
 TEST_P(RefusedTest, IsTheOnlyViolation) {
-  Request request = Supported();
+  AskedRequest request = Supported();
   GetParam().set(request);
   EXPECT_THAT(Check(request), ElementsAre(Violation{GetParam().path, GetParam().rule}));
 }
@@ -263,7 +263,7 @@ TEST_P(RefusedTest, IsTheOnlyViolation) {
 std::string RefusedCaseName(const ::testing::TestParamInfo<RefusedCase>& info) { return info.param.name; }
 
 // The rule of a refused value.
-std::string Not(const std::string& value, const std::string& supported) {
+std::string IsRefused(const std::string& value, const std::string& supported) {
   return value + " is not supported by this version; supported: " + supported;
 }
 
@@ -273,27 +273,27 @@ std::string DoesNotGo(const std::string& value, const std::string& with, const s
 }
 
 RefusedCase Schedule(ScheduleKind kind, const std::string& name) {
-  return {name, [kind](Request& r) { r.problem.schedule = kind; }, "problem.schedule",
-          Not(name, "unspecified, GPIPE, ONE_F_ONE_B, PIPEDREAM_ASYNC")};
+  return {name, [kind](AskedRequest& r) { r.problem.schedule = kind; }, "problem.schedule",
+          IsRefused(name, "unspecified, GPIPE, ONE_F_ONE_B, PIPEDREAM_ASYNC")};
 }
 
 INSTANTIATE_TEST_SUITE_P(
     Rows, RefusedTest,
     ::testing::Values(
         RefusedCase{"LatencyOverlapped",
-                    [](Request& r) {
+                    [](AskedRequest& r) {
                       r.problem.objective = Objective::kMinLatency;
                       r.problem.overlap = Overlap::kOverlapped;
                     },
                     "problem.objective",
                     DoesNotGo("MIN_LATENCY", "problem.overlap OVERLAPPED", "MAX_THROUGHPUT, MIN_DEVICES")},
         RefusedCase{"OneStagePerDeviceNonContiguous",
-                    [](Request& r) {
+                    [](AskedRequest& r) {
                       r.problem.split = Split::kNonContiguous;
                       r.problem.max_stages_per_device = 1;
                     },
-                    "problem.max_stages_per_device", Not("1", "unset")},
-        RefusedCase{"UniformReplication", [](Request& r) { r.problem.replication = Replication::kUniform; },
+                    "problem.max_stages_per_device", IsRefused("1", "unset")},
+        RefusedCase{"UniformReplication", [](AskedRequest& r) { r.problem.replication = Replication::kUniform; },
                     "problem.replication", DoesNotGo("UNIFORM", "cluster.interconnect host_staged", "NONE, PER_STAGE")},
         Schedule(ScheduleKind::kInterleaved, "INTERLEAVED"), Schedule(ScheduleKind::kChimera, "CHIMERA"),
         Schedule(ScheduleKind::kZeroBubbleH1, "ZERO_BUBBLE_H1")),
@@ -302,239 +302,242 @@ INSTANTIATE_TEST_SUITE_P(
 INSTANTIATE_TEST_SUITE_P(
     Defaults, RefusedTest,
     ::testing::Values(
-        RefusedCase{"TwoStagesPerDevice", [](Request& r) { r.problem.max_stages_per_device = 2; },
-                    "problem.max_stages_per_device", Not("2", "unset, 1")},
-        RefusedCase{"Subgraphs", [](Request& r) { r.problem.max_subgraphs_per_device = 1; },
-                    "problem.max_subgraphs_per_device", Not("1 with MAX_THROUGHPUT", "unset")},
-        RefusedCase{"ContiguousBackward", [](Request& r) { r.problem.require_contiguous_backward = true; },
-                    "problem.require_contiguous_backward", Not("true", "false")},
-        RefusedCase{"MicroBatches", [](Request& r) { r.problem.micro_batches = 8; }, "problem.micro_batches",
+        RefusedCase{"TwoStagesPerDevice", [](AskedRequest& r) { r.problem.max_stages_per_device = 2; },
+                    "problem.max_stages_per_device", IsRefused("2", "unset, 1")},
+        RefusedCase{"Subgraphs", [](AskedRequest& r) { r.problem.max_subgraphs_per_device = 1; },
+                    "problem.max_subgraphs_per_device", IsRefused("1 with MAX_THROUGHPUT", "unset")},
+        RefusedCase{"ContiguousBackward", [](AskedRequest& r) { r.problem.require_contiguous_backward = true; },
+                    "problem.require_contiguous_backward", IsRefused("true", "false")},
+        RefusedCase{"MicroBatches", [](AskedRequest& r) { r.problem.micro_batches = 8; }, "problem.micro_batches",
                     DoesNotGo("8", "cluster.interconnect host_staged", "unset")},
-        RefusedCase{"HalfAllReduce", [](Request& r) { r.problem.allreduce.factor = AllReduce::Factor::kHalf; },
-                    "problem.allreduce.factor", Not("HALF without replication", "RING")},
+        RefusedCase{"HalfAllReduce", [](AskedRequest& r) { r.problem.allreduce.factor = AllReduce::Factor::kHalf; },
+                    "problem.allreduce.factor", IsRefused("HALF without replication", "RING")},
         RefusedCase{"AllReducePerMicroBatchAmortized",
-                    [](Request& r) {
+                    [](AskedRequest& r) {
                       r.problem.replication = Replication::kPerStage;
                       r.problem.allreduce.charge = AllReduce::Charge::kPerMicroBatch;
                       r.problem.allreduce.amortize_over_micro_batches = true;
                     },
-                    "problem.allreduce.charge", Not("PER_MICRO_BATCH with amortize_over_micro_batches", "PER_ROUND")},
-        RefusedCase{"AllReducePerMicroBatchInSteps",
-                    [](Request& r) {
-                      r.cluster.interconnect = UniformInterconnect();
-                      r.problem.replication = Replication::kUniform;
-                      r.problem.allreduce.charge = AllReduce::Charge::kPerMicroBatch;
-                      r.problem.micro_batches = 2;
-                    },
                     "problem.allreduce.charge",
-                    Not("PER_MICRO_BATCH with problem.micro_batches, which says how often steps reduce,", "PER_ROUND")},
+                    IsRefused("PER_MICRO_BATCH with amortize_over_micro_batches", "PER_ROUND")},
+        RefusedCase{
+            "AllReducePerMicroBatchInSteps",
+            [](AskedRequest& r) {
+              r.cluster.interconnect = UniformInterconnect();
+              r.problem.replication = Replication::kUniform;
+              r.problem.allreduce.charge = AllReduce::Charge::kPerMicroBatch;
+              r.problem.micro_batches = 2;
+            },
+            "problem.allreduce.charge",
+            IsRefused("PER_MICRO_BATCH with problem.micro_batches, which says how often steps reduce,", "PER_ROUND")},
         RefusedCase{"AllReducePerMicroBatchWithoutReplicas",
-                    [](Request& r) { r.problem.allreduce.charge = AllReduce::Charge::kPerMicroBatch; },
-                    "problem.allreduce.charge", Not("PER_MICRO_BATCH without replication", "PER_ROUND")},
+                    [](AskedRequest& r) { r.problem.allreduce.charge = AllReduce::Charge::kPerMicroBatch; },
+                    "problem.allreduce.charge", IsRefused("PER_MICRO_BATCH without replication", "PER_ROUND")},
         RefusedCase{"Recomputation",
-                    [](Request& r) { r.problem.memory_model.recomputation = MemoryModel::Recomputation::kFull; },
-                    "problem.memory_model.recomputation", Not("FULL", "NONE, or schedule PERIODIC")},
+                    [](AskedRequest& r) { r.problem.memory_model.recomputation = MemoryModel::Recomputation::kFull; },
+                    "problem.memory_model.recomputation", IsRefused("FULL", "NONE, or schedule PERIODIC")},
         RefusedCase{"RecomputationOfInference",
-                    [](Request& r) {
+                    [](AskedRequest& r) {
                       AskForPattern(r);
                       UseComponents(r);
                       r.problem.workload = Workload::kInference;
                       r.problem.memory_model.recomputation = MemoryModel::Recomputation::kFull;
                     },
-                    "problem.memory_model.recomputation", Not("FULL with INFERENCE, which keeps nothing,", "NONE")},
-        RefusedCase{
-            "RecomputationWithDeclaredMemory",
-            [](Request& r) {
-              AskForPattern(r);
-              r.problem.workload = Workload::kTraining;
-              r.problem.memory_model.recomputation = MemoryModel::Recomputation::kFull;
-            },
-            "problem.memory_model.recomputation",
-            Not("FULL with DECLARED memory, of which it saves nothing,", "NONE, or memory_model.kind COMPONENTS")},
+                    "problem.memory_model.recomputation",
+                    IsRefused("FULL with INFERENCE, which keeps nothing,", "NONE")},
+        RefusedCase{"RecomputationWithDeclaredMemory",
+                    [](AskedRequest& r) {
+                      AskForPattern(r);
+                      r.problem.workload = Workload::kTraining;
+                      r.problem.memory_model.recomputation = MemoryModel::Recomputation::kFull;
+                    },
+                    "problem.memory_model.recomputation",
+                    IsRefused("FULL with DECLARED memory, of which it saves nothing,",
+                              "NONE, or memory_model.kind COMPONENTS")},
         RefusedCase{"Stages",
-                    [](Request& r) {
+                    [](AskedRequest& r) {
                       r.problem.num_stages = 3;
                       r.options.algorithm = Algorithm::kIdealDp;
                     },
-                    "problem.num_stages", Not("3", "unset, or options.algorithm AUTO")},
+                    "problem.num_stages", IsRefused("3", "unset, or options.algorithm AUTO")},
         RefusedCase{"Replicas",
-                    [](Request& r) {
+                    [](AskedRequest& r) {
                       r.problem.num_replicas = 2;
                       r.options.algorithm = Algorithm::kIdealDp;
                     },
-                    "problem.num_replicas", Not("2", "unset, or options.algorithm AUTO")},
+                    "problem.num_replicas", IsRefused("2", "unset, or options.algorithm AUTO")},
         RefusedCase{"Pinned",
-                    [](Request& r) {
+                    [](AskedRequest& r) {
                       r.problem.pinned = {{OperatorId(0), DeviceId(0)}};
                       r.options.algorithm = Algorithm::kIdealDp;
                     },
                     "problem.pinned",
-                    Not("pinning", "empty, or options.algorithm AUTO, or problem.split NON_CONTIGUOUS")},
+                    IsRefused("pinning", "empty, or options.algorithm AUTO, or problem.split NON_CONTIGUOUS")},
         RefusedCase{"PinnedReplicas",
-                    [](Request& r) {
+                    [](AskedRequest& r) {
                       r.problem.split = Split::kNonContiguous;
                       r.problem.replication = Replication::kPerStage;
                       r.problem.pinned = {{OperatorId(0), DeviceId(0)}};
                     },
-                    "problem.pinned", Not("pinning", "empty")},
+                    "problem.pinned", IsRefused("pinning", "empty")},
         RefusedCase{"PinnedReplicasPerStage",
-                    [](Request& r) {
+                    [](AskedRequest& r) {
                       r.cluster.interconnect = MatrixInterconnect();
                       r.problem.replication = Replication::kPerStage;
                       r.problem.pinned = {{OperatorId(0), DeviceId(0)}};
                       r.options.algorithm = Algorithm::kParmesan;
                     },
-                    "problem.pinned", Not("pinning", "empty, or options.algorithm AUTO")},
+                    "problem.pinned", IsRefused("pinning", "empty, or options.algorithm AUTO")},
         RefusedCase{"Forbidden",
-                    [](Request& r) {
+                    [](AskedRequest& r) {
                       r.problem.forbidden = {{OperatorId(0), DeviceId(0)}};
                       r.options.algorithm = Algorithm::kIdealDp;
                     },
                     "problem.forbidden",
-                    Not("forbidding", "empty, or options.algorithm AUTO, or problem.split NON_CONTIGUOUS")},
+                    IsRefused("forbidding", "empty, or options.algorithm AUTO, or problem.split NON_CONTIGUOUS")},
         RefusedCase{"StartOfABaseline",
-                    [](Request& r) {
+                    [](AskedRequest& r) {
                       r.problem.start_from = Placement();
                       r.options.algorithm = Algorithm::kGreedy;
                     },
-                    "problem.start_from", Not("a placement to start from", "unset, or options.algorithm AUTO")},
-        RefusedCase{"ReplanTolerance", [](Request& r) { r.problem.replan_tolerance = 0.5; }, "problem.replan_tolerance",
-                    Not("0.5 without problem.start_from", "unset")},
+                    "problem.start_from", IsRefused("a placement to start from", "unset, or options.algorithm AUTO")},
+        RefusedCase{"ReplanTolerance", [](AskedRequest& r) { r.problem.replan_tolerance = 0.5; },
+                    "problem.replan_tolerance", IsRefused("0.5 without problem.start_from", "unset")},
         RefusedCase{"RingByIndex",
-                    [](Request& r) {
+                    [](AskedRequest& r) {
                       r.problem.replication = Replication::kPerStage;
                       r.problem.allreduce.ring = AllReduce::Ring::kIndex;
                       r.options.algorithm = Algorithm::kIdealDp;
                     },
-                    "problem.allreduce.ring", Not("INDEX", "FREE, or options.algorithm AUTO")},
+                    "problem.allreduce.ring", IsRefused("INDEX", "FREE, or options.algorithm AUTO")},
         RefusedCase{"ComponentsAskedForUnderASchedule",
-                    [](Request& r) {
+                    [](AskedRequest& r) {
                       r.problem.schedule = ScheduleKind::kOneFOneB;
                       r.options.algorithm = Algorithm::kIdealDp;
                       r.problem.memory_model.kind = MemoryModel::Kind::kComponents;
                     },
                     "problem.memory_model.kind",
-                    Not("COMPONENTS with problem.schedule ONE_F_ONE_B",
-                        "DECLARED, options.algorithm AUTO, or an unspecified schedule")},
+                    IsRefused("COMPONENTS with problem.schedule ONE_F_ONE_B",
+                              "DECLARED, options.algorithm AUTO, or an unspecified schedule")},
         RefusedCase{"ComponentsInferredUnderASchedule",
-                    [](Request& r) {
+                    [](AskedRequest& r) {
                       UseComponents(r);
                       r.problem.schedule = ScheduleKind::kPipedreamAsync;
                       r.options.algorithm = Algorithm::kIdealDp;
                     },
                     "problem.schedule",
-                    Not("PIPEDREAM_ASYNC with COMPONENTS memory",
-                        "unspecified, options.algorithm AUTO, or memory_bytes on every operator")},
+                    IsRefused("PIPEDREAM_ASYNC with COMPONENTS memory",
+                              "unspecified, options.algorithm AUTO, or memory_bytes on every operator")},
         RefusedCase{"GpipeWithComponentsWhereStepsAreCounted",
-                    [](Request& r) {
+                    [](AskedRequest& r) {
                       UseComponents(r);
                       r.problem.schedule = ScheduleKind::kGpipe;
                       r.cluster.interconnect = UniformInterconnect{1e9};
                     },
                     "problem.schedule",
-                    Not("GPIPE with COMPONENTS memory",
-                        "unspecified, a number of problem.micro_batches, or memory_bytes on every operator")},
+                    IsRefused("GPIPE with COMPONENTS memory",
+                              "unspecified, a number of problem.micro_batches, or memory_bytes on every operator")},
         RefusedCase{"ComponentsUnderAScheduleThatOthersPlan",
-                    [](Request& r) {
+                    [](AskedRequest& r) {
                       UseComponents(r);
                       r.problem.schedule = ScheduleKind::kOneFOneB;
                       r.cluster.interconnect = UniformInterconnect{1e9};
                       r.options.algorithm = Algorithm::kIdealDp;
                     },
                     "problem.schedule",
-                    Not("ONE_F_ONE_B with COMPONENTS memory",
-                        "unspecified, options.algorithm AUTO, or memory_bytes on every operator")}),
+                    IsRefused("ONE_F_ONE_B with COMPONENTS memory",
+                              "unspecified, options.algorithm AUTO, or memory_bytes on every operator")}),
     RefusedCaseName);
 
 INSTANTIATE_TEST_SUITE_P(
     Periodic, RefusedTest,
     ::testing::Values(
         RefusedCase{"PeriodicSerial",
-                    [](Request& r) {
+                    [](AskedRequest& r) {
                       AskForPattern(r);
                       r.problem.overlap = Overlap::kSerial;
                     },
                     "problem.overlap", DoesNotGo("SERIAL", "problem.schedule PERIODIC", "OVERLAPPED, FULL_DUPLEX")},
         RefusedCase{"PeriodicThroughHostMemory",
-                    [](Request& r) {
+                    [](AskedRequest& r) {
                       AskForPattern(r);
                       r.cluster.interconnect = HostStagedInterconnect();
                     },
                     "cluster.interconnect", DoesNotGo("host_staged", "problem.schedule PERIODIC", "uniform")},
         RefusedCase{"PeriodicReplicas",
-                    [](Request& r) {
+                    [](AskedRequest& r) {
                       AskForPattern(r);
                       r.problem.replication = Replication::kPerStage;
                     },
                     "problem.replication", DoesNotGo("PER_STAGE", "problem.schedule PERIODIC", "NONE")},
         RefusedCase{"PeriodicPins",
-                    [](Request& r) {
+                    [](AskedRequest& r) {
                       AskForPattern(r);
                       r.problem.split = Split::kNonContiguous;
                       r.problem.pinned = {{OperatorId(0), DeviceId(0)}};
                     },
-                    "problem.pinned", Not("pinning", "empty")},
-        RefusedCase{
-            "PeriodicOnCpus",
-            [](Request& r) {
-              AskForPattern(r);
-              r.problem.devices_to_use.devices = {DeviceId(2)};
-            },
-            "cluster.devices",
-            Not("PERIODIC without accelerators", "accelerators of one class; select them by problem.devices_to_use")},
+                    "problem.pinned", IsRefused("pinning", "empty")},
+        RefusedCase{"PeriodicOnCpus",
+                    [](AskedRequest& r) {
+                      AskForPattern(r);
+                      r.problem.devices_to_use.devices = {DeviceId(2)};
+                    },
+                    "cluster.devices",
+                    IsRefused("PERIODIC without accelerators",
+                              "accelerators of one class; select them by problem.devices_to_use")},
         RefusedCase{"PeriodicOnTwoClasses",
-                    [](Request& r) {
+                    [](AskedRequest& r) {
                       AskForPattern(r);
                       r.cluster.device_classes[1].kind = DeviceKind::kAccelerator;
                     },
                     "cluster.devices",
-                    Not("PERIODIC on accelerators of 2 classes",
-                        "accelerators of one class; select them by problem.devices_to_use")},
+                    IsRefused("PERIODIC on accelerators of 2 classes",
+                              "accelerators of one class; select them by problem.devices_to_use")},
         RefusedCase{"PeriodicWithoutWork",
-                    [](Request& r) {
+                    [](AskedRequest& r) {
                       AskForPattern(r);
                       r.graph.operators[0].pass = Pass::kBackward;
                       r.problem.workload = Workload::kInference;
                     },
                     "problem.workload",
-                    Not("PERIODIC with BACKWARD operators only, which INFERENCE drops,", "TRAINING")}),
+                    IsRefused("PERIODIC with BACKWARD operators only, which INFERENCE drops,", "TRAINING")}),
     RefusedCaseName);
 
-std::vector<Violation> Judge(const Request& request) {
+std::vector<Violation> Judge(const AskedRequest& request) {
   Violations violations;
   CheckJudged(request.graph, request.cluster, request.problem, violations);
   return violations.listed();
 }
 
-void AskForLatency(Request& r) { r.problem.objective = Objective::kMinLatency; }
+void AskForLatency(AskedRequest& r) { r.problem.objective = Objective::kMinLatency; }
 
 // A mode that is judged, whether a search plans it or not.
 class JudgedTest : public ::testing::TestWithParam<PlannedCase> {};
 
 TEST_P(JudgedTest, HasNoViolation) {
-  Request request = Supported();
+  AskedRequest request = Supported();
   GetParam().set(request);
   EXPECT_THAT(Judge(request), IsEmpty());
 }
 
 INSTANTIATE_TEST_SUITE_P(
     Modes, JudgedTest,
-    ::testing::Values(PlannedCase{"Defaults", [](Request&) {}},
-                      PlannedCase{"SharedDevices", [](Request& r) { r.problem.split = Split::kNonContiguous; }},
+    ::testing::Values(PlannedCase{"Defaults", [](AskedRequest&) {}},
+                      PlannedCase{"SharedDevices", [](AskedRequest& r) { r.problem.split = Split::kNonContiguous; }},
                       PlannedCase{"Replicas",
-                                  [](Request& r) {
+                                  [](AskedRequest& r) {
                                     r.problem.replication = Replication::kPerStage;
                                     r.problem.allreduce.factor = AllReduce::Factor::kHalf;
                                   }},
                       PlannedCase{"EqualReplicas",
-                                  [](Request& r) {
+                                  [](AskedRequest& r) {
                                     r.problem.replication = Replication::kUniform;
                                     r.problem.allreduce.ring = AllReduce::Ring::kIndex;
                                     r.problem.num_stages = 1;
                                     r.problem.num_replicas = 2;
                                   }},
                       PlannedCase{"Steps",
-                                  [](Request& r) {
+                                  [](AskedRequest& r) {
                                     UseComponents(r);
                                     r.problem.replication = Replication::kUniform;
                                     r.problem.schedule = ScheduleKind::kOneFOneB;
@@ -542,34 +545,35 @@ INSTANTIATE_TEST_SUITE_P(
                                     r.problem.allreduce.amortize_over_micro_batches = true;
                                   }},
                       PlannedCase{"GpipeHoldsTheActivationsOfAStep",
-                                  [](Request& r) {
+                                  [](AskedRequest& r) {
                                     UseComponents(r);
                                     r.problem.schedule = ScheduleKind::kGpipe;
                                     r.problem.micro_batches = 4;
                                   }},
-                      PlannedCase{"Overlap", [](Request& r) { r.problem.overlap = Overlap::kFullDuplex; }},
-                      PlannedCase{"Gpipe", [](Request& r) { r.problem.schedule = ScheduleKind::kGpipe; }},
-                      PlannedCase{"Hierarchy", [](Request& r) { r.cluster.interconnect = HierarchyInterconnect(); }},
-                      PlannedCase{"Layers", [](Request& r) { r.problem.granularity = Granularity::kLayer; }},
+                      PlannedCase{"Overlap", [](AskedRequest& r) { r.problem.overlap = Overlap::kFullDuplex; }},
+                      PlannedCase{"Gpipe", [](AskedRequest& r) { r.problem.schedule = ScheduleKind::kGpipe; }},
+                      PlannedCase{"Hierarchy",
+                                  [](AskedRequest& r) { r.cluster.interconnect = HierarchyInterconnect(); }},
+                      PlannedCase{"Layers", [](AskedRequest& r) { r.problem.granularity = Granularity::kLayer; }},
                       PlannedCase{"Constraints",
-                                  [](Request& r) {
+                                  [](AskedRequest& r) {
                                     r.problem.pinned = {{OperatorId(0), DeviceId(0)}};
                                     r.problem.forbidden = {{OperatorId(0), DeviceId(1)}};
                                     r.problem.devices_to_use.max_devices = 1;
                                   }},
                       PlannedCase{"Pattern", AskForPattern},
                       PlannedCase{"Latency",
-                                  [](Request& r) {
+                                  [](AskedRequest& r) {
                                     AskForLatency(r);
                                     r.problem.max_subgraphs_per_device = 2;
                                   }},
                       PlannedCase{"LatencyOnSharedDevices",
-                                  [](Request& r) {
+                                  [](AskedRequest& r) {
                                     AskForLatency(r);
                                     r.problem.split = Split::kNonContiguous;
                                   }},
                       PlannedCase{"ResolvedLatency",
-                                  [](Request& r) {
+                                  [](AskedRequest& r) {
                                     AskForLatency(r);
                                     r.problem = AsPosed(ResolveProblem(r.graph, r.problem));
                                   }}),
@@ -579,7 +583,7 @@ INSTANTIATE_TEST_SUITE_P(
 class NotJudgedTest : public ::testing::TestWithParam<RefusedCase> {};
 
 TEST_P(NotJudgedTest, IsTheOnlyViolation) {
-  Request request = Supported();
+  AskedRequest request = Supported();
   GetParam().set(request);
   EXPECT_THAT(Judge(request), ElementsAre(Violation{GetParam().path, GetParam().rule}));
 }
@@ -588,40 +592,40 @@ INSTANTIATE_TEST_SUITE_P(
     Modes, NotJudgedTest,
     ::testing::Values(
         RefusedCase{"OverlappedLatency",
-                    [](Request& r) {
+                    [](AskedRequest& r) {
                       AskForLatency(r);
                       r.problem.overlap = Overlap::kOverlapped;
                     },
                     "problem.objective",
                     DoesNotGo("MIN_LATENCY", "problem.overlap OVERLAPPED", "MAX_THROUGHPUT, MIN_DEVICES")},
         RefusedCase{"LatencyByBackwardTimes",
-                    [](Request& r) {
+                    [](AskedRequest& r) {
                       AskForLatency(r);
                       r.graph.operators[0] = MeasuredOperator("a", 1, 2);
                     },
                     "problem.workload",
-                    Not("TRAINING by backward times with MIN_LATENCY",
-                        "INFERENCE, or a graph whose backward pass has operators of its own (pass BACKWARD, "
-                        "forward_operator, gradients as tensors)")},
+                    IsRefused("TRAINING by backward times with MIN_LATENCY",
+                              "INFERENCE, or a graph whose backward pass has operators of its own (pass BACKWARD, "
+                              "forward_operator, gradients as tensors)")},
         RefusedCase{"StagesOfSharedDevices",
-                    [](Request& r) {
+                    [](AskedRequest& r) {
                       r.problem.split = Split::kNonContiguous;
                       r.problem.max_stages_per_device = 1;
                     },
-                    "problem.max_stages_per_device", Not("1", "unset")},
+                    "problem.max_stages_per_device", IsRefused("1", "unset")},
         RefusedCase{"GpipeWithComponents",
-                    [](Request& r) {
+                    [](AskedRequest& r) {
                       UseComponents(r);
                       r.problem.schedule = ScheduleKind::kGpipe;
                     },
                     "problem.schedule",
-                    Not("GPIPE with COMPONENTS memory",
-                        "unspecified, a number of problem.micro_batches, or memory_bytes on every operator")}),
+                    IsRefused("GPIPE with COMPONENTS memory",
+                              "unspecified, a number of problem.micro_batches, or memory_bytes on every operator")}),
     RefusedCaseName);
 
 // Of one class they must differ in their memory only, except for Parmesan's search, which chooses them itself.
 TEST(CapabilitiesTest, CountsDevicesOnlyWhereTheyAreConnectedAlike) {
-  Request request = Supported();
+  AskedRequest request = Supported();
   request.problem.objective = Objective::kMinDevices;
   request.problem.devices_to_use.max_devices = 2;
   EXPECT_THAT(Check(request), IsEmpty());
@@ -630,25 +634,25 @@ TEST(CapabilitiesTest, CountsDevicesOnlyWhereTheyAreConnectedAlike) {
   request.options.algorithm = Algorithm::kGreedy;
   std::vector<std::string> rules;
   for (const Violation& violation : Check(request)) rules.push_back(violation.path + ": " + violation.rule);
-  EXPECT_THAT(rules,
-              Contains("problem.objective: " + Not("MIN_DEVICES with cluster.interconnect.matrix",
-                                                   "host_staged, uniform, hierarchy, or options.algorithm AUTO")));
+  EXPECT_THAT(
+      rules, Contains("problem.objective: " + IsRefused("MIN_DEVICES with cluster.interconnect.matrix",
+                                                        "host_staged, uniform, hierarchy, or options.algorithm AUTO")));
   EXPECT_THAT(rules, Contains("problem.devices_to_use.max_devices: " +
-                              Not("a limit with cluster.interconnect.matrix",
-                                  "host_staged, uniform, hierarchy, or options.algorithm AUTO")));
+                              IsRefused("a limit with cluster.interconnect.matrix",
+                                        "host_staged, uniform, hierarchy, or options.algorithm AUTO")));
 }
 
 // On `uniform` several algorithms plan contiguous stages.
 TEST(CapabilitiesTest, AutoTakesEveryAlgorithmThatHeedsAllSettings) {
-  Request request = Supported();
+  AskedRequest request = Supported();
   request.cluster.interconnect = UniformInterconnect();
-  const auto chosen = [](const Request& r) {
+  const auto chosen = [](const AskedRequest& r) {
     return AlgorithmsInTurn(r.cluster, ResolveProblem(r.graph, r.problem), r.options);
   };
   EXPECT_THAT(chosen(request), IsSupersetOf({Algorithm::kIdealDp, Algorithm::kParmesan}));
   EXPECT_EQ(chosen(request).front(), Algorithm::kIdealDp);
   for (const Interconnect& network : {Interconnect(GridInterconnect()), Interconnect(NodesInterconnect())}) {
-    Request replicated = request;
+    AskedRequest replicated = request;
     replicated.cluster.interconnect = network;
     replicated.problem.replication = Replication::kPerStage;
     EXPECT_THAT(chosen(replicated), Contains(Algorithm::kParmesan));
@@ -661,7 +665,7 @@ TEST(CapabilitiesTest, AutoTakesEveryAlgorithmThatHeedsAllSettings) {
   request.options.algorithm = Algorithm::kIdealDp;
   EXPECT_THAT(chosen(request), ElementsAre(Algorithm::kIdealDp));
   EXPECT_THAT(Check(request),
-              ElementsAre(Violation{"problem.num_stages", Not("1", "unset, or options.algorithm AUTO")}));
+              ElementsAre(Violation{"problem.num_stages", IsRefused("1", "unset, or options.algorithm AUTO")}));
   request = Supported();
   request.cluster.interconnect = UniformInterconnect();
   request.problem.schedule = ScheduleKind::kOneFOneB;
@@ -671,7 +675,7 @@ TEST(CapabilitiesTest, AutoTakesEveryAlgorithmThatHeedsAllSettings) {
 }
 
 TEST(CapabilitiesTest, AutoTakesNeitherBaselinesNorTheIntegerProgram) {
-  Request request = Supported();
+  AskedRequest request = Supported();
   for (const Objective objective : {Objective::kMaxThroughput, Objective::kMinLatency}) {
     request.problem.objective = objective;
     const std::vector<Algorithm> chosen =
@@ -682,7 +686,7 @@ TEST(CapabilitiesTest, AutoTakesNeitherBaselinesNorTheIntegerProgram) {
 }
 
 TEST(CapabilitiesTest, FindsEverythingUnsupportedAtOnce) {
-  Request request = Supported();
+  AskedRequest request = Supported();
   request.problem.replication = Replication::kUniform;
   request.problem.schedule = ScheduleKind::kPeriodic;
   request.problem.require_contiguous_backward = true;

@@ -46,7 +46,7 @@ Operator RandomOperator(RandomStream& random, int64_t number, const std::vector<
 
 // A chain of two to five operators on one to three nodes of two or three devices, some of which are in racks, of one
 // class or two.
-JointTestRequest RandomRequest(uint64_t seed) {
+JointTestRequest RandomMonotonyRequest(uint64_t seed) {
   RandomStream random(seed, 17);
   JointTestRequest request;
   Cluster& cluster = request.cluster;
@@ -118,7 +118,7 @@ void ExpectNoWorse(const JointTestRequest& more, const JointTestRequest& less) {
 TEST(JointMonotonyTest, MoreChoicesAndMemoryAreNeverWorse) {
   for (uint64_t seed = 1; seed <= NumCases(60); ++seed) {
     SCOPED_TRACE(seed);
-    const JointTestRequest all = RandomRequest(seed);
+    const JointTestRequest all = RandomMonotonyRequest(seed);
     const auto expect_no_worse_than = [&](const char* what, void (*change)(JointTestRequest&)) {
       SCOPED_TRACE(what);
       ExpectNoWorse(all, With(all, change));
@@ -194,7 +194,7 @@ TEST(JointMonotonyTest, FewestDevicesAreTheLeastNumberThatIsFastEnough) {
     // Of several classes it matters which devices a plan may take.
     if (seed % 5 == 0) continue;
     SCOPED_TRACE(seed);
-    const JointTestRequest request = RandomRequest(seed);
+    const JointTestRequest request = RandomMonotonyRequest(seed);
     const std::vector<std::optional<Picoseconds>> steps = StepsByDevices(request, 1.01 * kJointGap);
     ExpectFewest(request, steps, std::nullopt);
     RandomStream random(seed, 18);

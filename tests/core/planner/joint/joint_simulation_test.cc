@@ -6,56 +6,30 @@
 #include <string>
 #include <vector>
 
-#include "core/base/task_arena.h"
-#include "core/base/violations.h"
 #include "core/planner/plan_simulation.h"
-#include "core/planner/planner.h"
 #include "core/simulate/flow_simulator.h"
-#include "core/zoo/zoo.h"
+#include "tests/core/planner/joint/joint_test_request.h"
 
 namespace planwright {
 namespace {
 
 using ::testing::Contains;
 
-struct JointTestRequest {
-  OperatorGraph graph;
-  Cluster cluster;
-  PlanningProblem problem;
-
-  PlanRequest Get() const { return {graph, cluster, problem, options}; }
-  SolverOptions options;
-};
-
-JointTestRequest RequestOf(const std::string& model, const std::string& cluster, int64_t global_batch) {
-  JointTestRequest request{*MakeZooModel(model), *MakeZooCluster(cluster), {}, {}};
-  request.graph.transformer = TransformerShapeOf(model);
-  request.problem.joint.emplace().global_batch = global_batch;
-  return request;
-}
-
-Plan Make(const JointTestRequest& request) {
-  TaskArena arena(2);
-  PlannerObserver observer;
-  const auto plan = MakePlan(request.Get(), ModelLimits(), SolveLimits(), arena, observer);
+Plan MadePlan(const JointTestRequest& request) {
+  const absl::StatusOr<Plan> plan = Make(request);
   EXPECT_TRUE(plan.ok()) << plan.status();
   return *plan;
 }
 
 absl::StatusOr<PlanSimulation> Simulate(const JointTestRequest& request, const Placement& placement,
                                         const SimulationSettings& settings = {}) {
-  return SimulatePlacement(request.Get(), ModelLimits(), placement, settings);
-}
-
-std::vector<std::string> PathsOf(const absl::Status& status) {
-  std::vector<std::string> paths;
-  for (const Violation& violation : ViolationsOf(status)) paths.push_back(violation.path);
-  return paths;
+  return SimulatePlacement({request.graph, request.cluster, request.problem, request.options}, ModelLimits(), placement,
+                           settings);
 }
 
 // The step is the plan's to the picosecond; memory comes to what the plan says, of interleaved stages to no more.
 void ExpectThePlansStep(const JointTestRequest& request) {
-  const Plan plan = Make(request);
+  const Plan plan = MadePlan(request);
   const auto simulation = Simulate(request, PlacementOf(plan));
   ASSERT_TRUE(simulation.ok()) << simulation.status();
   EXPECT_EQ(simulation->report.step_time, plan.joint->simulated_step);
@@ -120,7 +94,7 @@ TEST(JointSimulationTest, FollowsThePlanThroughClassesInEitherOrder) {
 
 TEST(JointSimulationTest, RefusesWhatThePlanDoesNotLeaveOpen) {
   const JointTestRequest request = RequestOf("llama3-8b", "dgx-h100:2", 64);
-  const Placement placement = PlacementOf(Make(request));
+  const Placement placement = PlacementOf(MadePlan(request));
   SimulationSettings settings;
   settings.schedule = ScheduleKind::kGpipe;
   settings.micro_batches = 3;
@@ -136,7 +110,7 @@ int64_t CountOf(const PlanSimulation& simulation, TaskKind kind) {
 
 // On links that carry all at once the step is the plan's; memory does not change.
 void ExpectThePlansStepOnLinks(const JointTestRequest& request, const std::vector<TaskKind>& expected) {
-  const Plan plan = Make(request);
+  const Plan plan = MadePlan(request);
   SimulationSettings settings;
   settings.collectives = Collectives::kOnLinks;
   const auto simulation = Simulate(request, PlacementOf(plan), settings);
@@ -189,17 +163,17 @@ TEST(JointSimulationTest, RefusesContentionAndPlansThatHaveNoCollectives) {
   SimulationSettings settings;
   settings.collectives = Collectives::kOnLinks;
   settings.contention = Contention::kExclusive;
-  EXPECT_THAT(PathsOf(Simulate(request, PlacementOf(Make(request)), settings).status()), Contains("contention"));
+  EXPECT_THAT(PathsOf(Simulate(request, PlacementOf(MadePlan(request)), settings).status()), Contains("contention"));
   JointTestRequest plain{*MakeZooModel("resnet50"), *MakeZooCluster("dgx1-v100:1"), {}, {}};
   settings.contention.reset();
-  EXPECT_THAT(PathsOf(Simulate(plain, PlacementOf(Make(plain)), settings).status()), Contains("collectives"));
+  EXPECT_THAT(PathsOf(Simulate(plain, PlacementOf(MadePlan(plain)), settings).status()), Contains("collectives"));
 }
 
 TEST(JointSimulationTest, RefusesPlansThatDoNotRun) {
   JointTestRequest request = RequestOf("gpt-13b", "dgx-a100:4", 32);
   request.problem.joint->orders = {PipelineOrder::kInterleaved};
   request.problem.num_stages = 4;
-  const Placement good = PlacementOf(Make(request));
+  const Placement good = PlacementOf(MadePlan(request));
   Placement placement = good;
   placement.joint->micro_batches = 5;
   EXPECT_FALSE(Simulate(request, placement).ok());

@@ -91,7 +91,7 @@ void AddOperators(RandomStream& random, OperatorGraph& graph) {
   }
 }
 
-JointTestRequest RandomRequest(uint64_t seed) {
+JointTestRequest RandomNetworkRequest(uint64_t seed) {
   RandomStream random(seed, 21);
   JointTestRequest request;
   AddOperators(random, request.graph);
@@ -187,7 +187,7 @@ TEST(NetworkChoicesTest, NoneIsBetterThanAllTogether) {
   Tally tally;
   for (uint64_t seed = 1; seed <= NumCases(60); ++seed) {
     SCOPED_TRACE(seed);
-    HoldAgainstNarrowerOnes(RandomRequest(seed), tally);
+    HoldAgainstNarrowerOnes(RandomNetworkRequest(seed), tally);
   }
   EXPECT_GT(tally.held, 400 * CasesFactor());
   EXPECT_LE(tally.worse, 1 + NumCases(60) / 100);
@@ -197,7 +197,7 @@ TEST(NetworkChoicesTest, NoneIsBetterThanAllByStage) {
   Tally tally;
   for (uint64_t seed = 1; seed <= NumCases(30); ++seed) {
     SCOPED_TRACE(seed);
-    JointTestRequest request = RandomRequest(seed + 1'000);
+    JointTestRequest request = RandomNetworkRequest(seed + 1'000);
     request.problem.joint->per_stage = true;
     HoldAgainstNarrowerOnes(request, tally);
   }

@@ -75,7 +75,7 @@ void AddVariants(RandomStream& random, Operator& op) {
 }
 
 // At most four operators with any tensors between them, on at most four devices in one node or two.
-JointTestRequest RandomRequest(uint64_t seed) {
+JointTestRequest RandomOperatorRequest(uint64_t seed) {
   RandomStream random(seed, 7);
   JointTestRequest request;
   OperatorGraph& graph = request.graph;
@@ -270,7 +270,7 @@ TEST(OperatorGraphTest, FindsTheLeastStepOfAllPlans) {
   Counts counts;
   for (uint64_t seed = 1; seed <= NumCases(150); ++seed) {
     SCOPED_TRACE(seed);
-    HoldAgainstAllPlans(RandomRequest(seed), counts);
+    HoldAgainstAllPlans(RandomOperatorRequest(seed), counts);
   }
   EXPECT_GT(counts.found, counts.impossible);
   EXPECT_GT(counts.impossible, 0);
@@ -311,7 +311,7 @@ TEST(OperatorGraphTest, FindsTheLeastStepWithBackwardOperators) {
   Counts counts;
   for (uint64_t seed = 1; seed <= NumCases(100); ++seed) {
     SCOPED_TRACE(seed);
-    const JointTestRequest request = WithBackwardOperators(RandomRequest(seed), seed);
+    const JointTestRequest request = WithBackwardOperators(RandomOperatorRequest(seed), seed);
     HoldAgainstAllPlans(request, counts);
   }
   EXPECT_GT(counts.found, counts.impossible);
@@ -322,7 +322,7 @@ TEST(OperatorGraphTest, FindsTheLeastStepWithBackwardOperators) {
 TEST(OperatorGraphTest, BackwardOperatorsSayTheSameAsBackwardTimes) {
   for (uint64_t seed = 1; seed <= 30; ++seed) {
     SCOPED_TRACE(seed);
-    JointTestRequest request = RandomRequest(seed);
+    JointTestRequest request = RandomOperatorRequest(seed);
     for (Operator& op : request.graph.operators) op.variants.clear();
     request.problem.joint->tensor_degrees = {};
     JointTestRequest other = WithBackwardOperators(request, seed);
@@ -346,7 +346,7 @@ TEST(OperatorGraphTest, FindsTheLeastStepWithFirstLayersAlike) {
   Counts counts;
   for (uint64_t seed = 1; seed <= NumCases(100); ++seed) {
     SCOPED_TRACE(seed);
-    JointTestRequest request = RandomRequest(seed);
+    JointTestRequest request = RandomOperatorRequest(seed);
     request.problem.joint->first_layers_alike = true;
     HoldAgainstAllPlans(request, counts);
   }
@@ -399,7 +399,7 @@ TEST(OperatorGraphTest, FindsTheLeastStepOverContextExpertsAndLayouts) {
   int with_layouts = 0;
   for (uint64_t seed = 1; seed <= 80; ++seed) {
     SCOPED_TRACE(seed);
-    const JointTestRequest request = WithMoreVariants(RandomRequest(seed), seed);
+    const JointTestRequest request = WithMoreVariants(RandomOperatorRequest(seed), seed);
     with_layouts += request.graph.layout_changes.empty() ? 0 : 1;
     HoldAgainstAllPlans(request, counts);
   }
@@ -471,7 +471,7 @@ TEST(OperatorGraphTest, SaysEverythingThatIsWrong) {
 
 // Not that nothing fits.
 TEST(OperatorGraphTest, SaysWhereStepsAreTooLongToBePlanned) {
-  JointTestRequest request = RandomRequest(3);
+  JointTestRequest request = RandomOperatorRequest(3);
   request.cluster.device_classes[0].memory_bytes = int64_t{1} << 40;
   for (Operator& op : request.graph.operators) {
     op.variants.clear();
@@ -498,7 +498,7 @@ TEST(OperatorGraphTest, KnownPlansOfAnyOrderAreJudgedAndGoneOnFrom) {
   int others = 0;
   for (uint64_t seed = 1; seed <= 400; ++seed) {
     SCOPED_TRACE(seed);
-    JointTestRequest request = RandomRequest(seed);
+    JointTestRequest request = RandomOperatorRequest(seed);
     const absl::StatusOr<Plan> plan = Make(request);
     if (!plan.ok()) continue;
     const CostTable costs(request.graph, request.cluster, Workload::kTraining);
@@ -516,7 +516,7 @@ TEST(OperatorGraphTest, KnownPlansOfAnyOrderAreJudgedAndGoneOnFrom) {
 }
 
 TEST(OperatorGraphTest, AVariantThatIsMissingForbidsTheDegree) {
-  JointTestRequest request = RandomRequest(3);
+  JointTestRequest request = RandomOperatorRequest(3);
   request.cluster.device_classes[0].memory_bytes = int64_t{1} << 40;
   request.problem.joint->tensor_degrees = {};
   for (Operator& op : request.graph.operators) {
@@ -532,7 +532,7 @@ TEST(OperatorGraphTest, AVariantThatIsMissingForbidsTheDegree) {
 // Each operator with variants lacks one degree or none, so that some pairs share none.
 JointTestRequest WithoutCommonDegrees(uint64_t seed) {
   RandomStream random(seed, 9);
-  JointTestRequest request = RandomRequest(seed);
+  JointTestRequest request = RandomOperatorRequest(seed);
   JointSettings& joint = *request.problem.joint;
   joint.per_stage = true;
   joint.tensor_degrees = {};
@@ -563,7 +563,7 @@ TEST(OperatorGraphTest, FindsTheLeastStepWhereOperatorsShareNoDegree) {
 
 // Operators that share no degree go to stages of their own, and only there.
 TEST(OperatorGraphTest, StagesNeedTheDegreesOfTheirOwnOperatorsOnly) {
-  JointTestRequest request = RandomRequest(3);
+  JointTestRequest request = RandomOperatorRequest(3);
   request.cluster.device_classes[0].memory_bytes = int64_t{1} << 40;
   request.cluster.devices = {DeviceOf("a"), DeviceOf("b"), DeviceOf("c"), DeviceOf("d")};
   JointSettings& joint = *request.problem.joint;

@@ -178,7 +178,7 @@ class PiperPlans {
   double least_ = std::numeric_limits<double>::infinity();
 };
 
-Device DeviceOf(const std::string& name) {
+Device DeviceNamed(const std::string& name) {
   Device device;
   device.name = name;
   return device;
@@ -223,7 +223,7 @@ JointTestRequest RequestOf(const PiperInput& input) {
   DeviceClass& gpu = request.cluster.device_classes.emplace_back();
   gpu.name = "gpu";
   gpu.memory_bytes = whole(input.memory);
-  for (int64_t d = 0; d < input.devices; ++d) request.cluster.devices.push_back(DeviceOf(absl::StrCat("g", d)));
+  for (int64_t d = 0; d < input.devices; ++d) request.cluster.devices.push_back(DeviceNamed(absl::StrCat("g", d)));
   request.cluster.interconnect = UniformInterconnect{.bandwidth_bytes_per_second = input.bandwidth};
   request.problem.replication = Replication::kPerStage;
   request.problem.memory_model.preset = "sgd";

@@ -24,14 +24,14 @@ struct Counter {
 };
 using Works = SharedWork<std::string, Counter, std::string>;
 
-Works::TimePoint At(int second) { return Works::TimePoint(seconds(second)); }
+Works::TimePoint AtSecond(int second) { return Works::TimePoint(seconds(second)); }
 
 class SharedWorkTest : public testing::Test {
  protected:
   Works::Share Join(const std::string& key, int answer_by = 100, Counter* listener = nullptr,
                     const std::string& group = "a") {
     return pieces_.Join(
-        {.key = key, .group = group, .answer_by = At(answer_by), .patience = At(answer_by)},
+        {.key = key, .group = group, .answer_by = AtSecond(answer_by), .patience = AtSecond(answer_by)},
         std::make_shared<std::string>(group + "'s work"),
         {.on_result = [this, group](const std::string& result) { results_.push_back(result); }, .listener = listener});
   }
@@ -118,7 +118,7 @@ TEST_F(SharedWorkTest, NobodyWaitsForMoreTimeThanTheyHave) {
 TEST_F(SharedWorkTest, TheImpatientMayTakeLongerThemselves) {
   const Works::Share leader = Join("a", 50);
   const auto join = [this](int patience) {
-    return pieces_.Join({.key = "a", .group = "a", .answer_by = At(100), .patience = At(patience)},
+    return pieces_.Join({.key = "a", .group = "a", .answer_by = AtSecond(100), .patience = AtSecond(patience)},
                         std::make_shared<std::string>(), {.on_result = [](const std::string&) {}, .listener = nullptr});
   };
   EXPECT_TRUE(join(20).leads);
@@ -230,7 +230,7 @@ TEST(SharedWorkListenersTest, NobodyWaitsForTheListenersOfOthers) {
   Slow pieces;
   SlowListener listener;
   const auto join = [&pieces](SlowListener* hears) {
-    return pieces.Join({.key = "a", .group = "a", .answer_by = At(100), .patience = At(100)},
+    return pieces.Join({.key = "a", .group = "a", .answer_by = AtSecond(100), .patience = AtSecond(100)},
                        std::make_shared<std::string>(), {.on_result = [](const std::string&) {}, .listener = hears});
   };
   const Slow::Share share = join(&listener);
@@ -268,9 +268,10 @@ TEST(SharedWorkThreadsTest, EveryCallerIsToldOnceOrHasLeft) {
       start.arrive_and_wait();
       for (int round = 0; round < kRounds; ++round) {
         const std::string group = std::to_string((round + thread) % 2);
-        const Works::Share share = pieces.Join(
-            {.key = "key", .group = group, .answer_by = At(100), .patience = At(100)}, std::make_shared<std::string>(),
-            {.on_result = [&told](const std::string&) { ++told; }, .listener = nullptr});
+        const Works::Share share =
+            pieces.Join({.key = "key", .group = group, .answer_by = AtSecond(100), .patience = AtSecond(100)},
+                        std::make_shared<std::string>(),
+                        {.on_result = [&told](const std::string&) { ++told; }, .listener = nullptr});
         if ((round + thread) % 3 == 0 && pieces.Leave(share)) ++left;
         if (share.turn == nullptr) continue;
         if ((round + thread) % 5 == 0) {

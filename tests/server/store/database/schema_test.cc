@@ -16,7 +16,7 @@
 namespace planwright::server {
 namespace {
 
-constexpr std::chrono::milliseconds kLease{60'000};
+constexpr std::chrono::milliseconds kSchemaLease{60'000};
 
 // A release that has made `more` changes after ours; the first ones only add, the last one says who still works with
 // it.
@@ -85,7 +85,7 @@ TEST_P(SchemaTest, LosesNothingInARollingUpgrade) {
   std::atomic<int> ended{0};
   const auto work = [&ended](SqlStore& store, int most) {
     for (int i = 0; i < most; ++i) {
-      const auto job = store.TakeOperation(kLease, &ByName);
+      const auto job = store.TakeOperation(kSchemaLease, &ByName);
       ASSERT_TRUE(job.ok()) << job.status();
       if (!job->has_value()) return;
       const absl::Status end =

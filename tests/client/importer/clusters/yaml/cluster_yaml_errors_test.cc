@@ -42,7 +42,7 @@ struct Mistake {
   std::vector<std::string> errors;
 };
 
-std::vector<std::string> ErrorsIn(const std::string& text) {
+std::vector<std::string> ErrorsInCluster(const std::string& text) {
   const auto cluster = ReadClusterYaml(text, "c.yaml");
   EXPECT_EQ(cluster.status().code(), absl::StatusCode::kInvalidArgument);
   std::vector<std::string> errors;
@@ -58,7 +58,7 @@ TEST_P(ClusterYamlErrorsTest, NamesPathRuleAndLine) {
   const Mistake& mistake = GetParam();
   const std::string text = absl::StrReplaceAll(kRight, {{mistake.right, mistake.wrong}});
   ASSERT_NE(text, kRight) << "the case changes nothing";
-  EXPECT_EQ(ErrorsIn(text), mistake.errors);
+  EXPECT_EQ(ErrorsInCluster(text), mistake.errors);
 }
 
 std::string Name(std::size_t bytes) { return std::string(bytes, 'x'); }
@@ -325,24 +325,24 @@ INSTANTIATE_TEST_SUITE_P(
 TEST(ClusterYamlWholeTest, TheUnchangedTextIsRight) { EXPECT_TRUE(ReadClusterYaml(kRight, "c.yaml").ok()); }
 
 TEST(ClusterYamlWholeTest, EveryMistakeIsNamedAtOnce) {
-  EXPECT_THAT(ErrorsIn("nodes:\n"
-                       "  - hosts: a[0-1\n"
-                       "    devices: two\n"
-                       "    class: h1000\n"
-                       "inside: fast\n"
-                       "between: 400\n"
-                       "exclude: ''\n"),
+  EXPECT_THAT(ErrorsInCluster("nodes:\n"
+                              "  - hosts: a[0-1\n"
+                              "    devices: two\n"
+                              "    class: h1000\n"
+                              "inside: fast\n"
+                              "between: 400\n"
+                              "exclude: ''\n"),
               SizeIs(6));
 }
 
 TEST(ClusterYamlWholeTest, WrongFromTheStart) {
-  EXPECT_THAT(ErrorsIn("- a\n"), ElementsAre(": must be a map of keys and values, is a list (line 1)"));
-  EXPECT_THAT(ErrorsIn("name: c\n"), ElementsAre("nodes: is missing (line 1)"));
-  EXPECT_THAT(ErrorsIn("nodes: []\n"),
+  EXPECT_THAT(ErrorsInCluster("- a\n"), ElementsAre(": must be a map of keys and values, is a list (line 1)"));
+  EXPECT_THAT(ErrorsInCluster("name: c\n"), ElementsAre("nodes: is missing (line 1)"));
+  EXPECT_THAT(ErrorsInCluster("nodes: []\n"),
               ElementsAre("nodes: must be a list of hosts with their devices, is empty (line 1)"));
-  EXPECT_THAT(ErrorsIn("nodes:\n"),
+  EXPECT_THAT(ErrorsInCluster("nodes:\n"),
               ElementsAre("nodes: must be a list of hosts with their devices, is empty (line 1)"));
-  EXPECT_THAT(ErrorsIn("nodes: {hosts: a}\n"),
+  EXPECT_THAT(ErrorsInCluster("nodes: {hosts: a}\n"),
               ElementsAre("nodes: must be a list of hosts with their devices, is a map (line 1)"));
   EXPECT_EQ(ReadClusterYaml("--- # nothing\n", "c.yaml").status().message(), "c.yaml: is empty");
 }
@@ -350,10 +350,10 @@ TEST(ClusterYamlWholeTest, WrongFromTheStart) {
 TEST(ClusterYamlWholeTest, ListsAreLimited) {
   std::string nodes = "nodes:\n";
   for (std::size_t i = 0; i <= kMaxYamlNodeEntries; ++i) nodes += "  - {}\n";
-  EXPECT_THAT(ErrorsIn(nodes), ElementsAre("nodes: must have at most 1024 entries, has 1025 (line 2)"));
+  EXPECT_THAT(ErrorsInCluster(nodes), ElementsAre("nodes: must have at most 1024 entries, has 1025 (line 2)"));
   std::string classes = "classes:\n";
   for (std::size_t i = 0; i <= kMaxYamlClasses; ++i) absl::StrAppend(&classes, "  c", i, ": {kind: cpu}\n");
-  EXPECT_THAT(ErrorsIn(classes + "nodes: [{hosts: a, devices: 1, class: l4}]\n"),
+  EXPECT_THAT(ErrorsInCluster(classes + "nodes: [{hosts: a, devices: 1, class: l4}]\n"),
               ElementsAre("classes: must have at most 64 entries, has 65 (line 2)"));
 }
 

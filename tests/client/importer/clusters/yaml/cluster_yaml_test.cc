@@ -28,7 +28,7 @@ constexpr char kFourNodes[] =
     "inside: nvlink\n"
     "between: 400 Gb/s\n";
 
-v1::Cluster Read(const std::string& text) {
+v1::Cluster ReadCluster(const std::string& text) {
   const auto cluster = ReadClusterYaml(text, "c.yaml");
   EXPECT_TRUE(cluster.ok()) << text << "\n" << cluster.status();
   return cluster.ok() ? *cluster : v1::Cluster();
@@ -41,7 +41,7 @@ std::vector<std::string> DeviceNames(const v1::Cluster& cluster) {
 }
 
 TEST(ClusterYamlTest, FourNodesOfEightBecomeAHierarchy) {
-  const v1::Cluster cluster = Read(kFourNodes);
+  const v1::Cluster cluster = ReadCluster(kFourNodes);
   EXPECT_EQ(cluster.display_name(), "four nodes");
   ASSERT_THAT(cluster.device_classes(), SizeIs(1));
   EXPECT_EQ(cluster.device_classes(0).name(), "h100");
@@ -65,26 +65,26 @@ TEST(ClusterYamlTest, FourNodesOfEightBecomeAHierarchy) {
 
 TEST(ClusterYamlTest, OneHostIsUniform) {
   const v1::Cluster cluster =
-      Read("nodes: [{hosts: box, devices: 4, class: a100}]\ninside: {bandwidth: nvlink, latency: 1 us}\n");
+      ReadCluster("nodes: [{hosts: box, devices: 4, class: a100}]\ninside: {bandwidth: nvlink, latency: 1 us}\n");
   EXPECT_THAT(DeviceNames(cluster), ElementsAre("box/gpu0", "box/gpu1", "box/gpu2", "box/gpu3"));
   EXPECT_EQ(cluster.interconnect().uniform().bandwidth_bytes_per_second(), 240e9);
   EXPECT_EQ(cluster.interconnect().uniform().latency_ms(), 0.001);
 }
 
 TEST(ClusterYamlTest, OneDeviceNeedsNoLink) {
-  const v1::Cluster cluster = Read("nodes: [{hosts: box, devices: 1, class: l4}]\n");
+  const v1::Cluster cluster = ReadCluster("nodes: [{hosts: box, devices: 1, class: l4}]\n");
   EXPECT_TRUE(cluster.interconnect().has_uniform());
   EXPECT_FALSE(cluster.interconnect().uniform().has_bandwidth_bytes_per_second());
 }
 
 TEST(ClusterYamlTest, HostsWithOneDeviceEachAreUniform) {
-  const v1::Cluster cluster = Read("nodes: [{hosts: 'n[0-2]', devices: 1, class: l4}]\nbetween: 100 Gb/s\n");
+  const v1::Cluster cluster = ReadCluster("nodes: [{hosts: 'n[0-2]', devices: 1, class: l4}]\nbetween: 100 Gb/s\n");
   EXPECT_THAT(cluster.devices(), SizeIs(3));
   EXPECT_EQ(cluster.interconnect().uniform().bandwidth_bytes_per_second(), 12.5e9);
 }
 
 TEST(ClusterYamlTest, DevicesThatExchangeThroughTheirHost) {
-  const v1::Cluster cluster = Read(
+  const v1::Cluster cluster = ReadCluster(
       "nodes:\n"
       "  - {hosts: box, devices: 2, class: v100-pcie}\n"
       "  - {hosts: box, devices: 1, class: cpu}\n"
@@ -98,7 +98,7 @@ TEST(ClusterYamlTest, DevicesThatExchangeThroughTheirHost) {
 }
 
 TEST(ClusterYamlTest, EntriesOfOneHostAddUpHostByHost) {
-  const v1::Cluster cluster = Read(
+  const v1::Cluster cluster = ReadCluster(
       "nodes:\n"
       "  - {hosts: 'n[0-1]', devices: 2, class: h100}\n"
       "  - {hosts: 'n[0-1]', devices: 1, class: cpu}\n"
@@ -110,7 +110,7 @@ TEST(ClusterYamlTest, EntriesOfOneHostAddUpHostByHost) {
 }
 
 TEST(ClusterYamlTest, LabelsAndReservedMemoryGoToEveryDeviceOfTheEntry) {
-  const v1::Cluster cluster = Read(
+  const v1::Cluster cluster = ReadCluster(
       "nodes:\n"
       "  - {hosts: a, devices: 2, class: l4, reserved_memory: 2 GiB, labels: {rack: r1, slot: 3}}\n"
       "  - {hosts: b, devices: 2, class: l4}\n"
@@ -124,17 +124,17 @@ TEST(ClusterYamlTest, LabelsAndReservedMemoryGoToEveryDeviceOfTheEntry) {
 }
 
 TEST(ClusterYamlTest, ExcludedHostsAreGone) {
-  const v1::Cluster two = Read(absl::StrCat(kFourNodes, "exclude: node[1,3]\n"));
+  const v1::Cluster two = ReadCluster(absl::StrCat(kFourNodes, "exclude: node[1,3]\n"));
   EXPECT_THAT(two.devices(), SizeIs(16));
   EXPECT_EQ(two.devices(8).host(), "node2");
   EXPECT_EQ(two.interconnect().hierarchy().levels(1).fan_out(), 2);
-  const v1::Cluster one = Read(absl::StrCat(kFourNodes, "exclude: node[0-2]\n"));
+  const v1::Cluster one = ReadCluster(absl::StrCat(kFourNodes, "exclude: node[0-2]\n"));
   EXPECT_EQ(one.devices(0).name(), "node3/gpu0");
   EXPECT_EQ(one.interconnect().uniform().bandwidth_bytes_per_second(), 370e9) << "between is of no use any more";
 }
 
 TEST(ClusterYamlTest, ClassesWithoutDevicesAreLeftOut) {
-  const v1::Cluster cluster = Read(
+  const v1::Cluster cluster = ReadCluster(
       "classes: {spare: {memory: 1 GB}}\n"
       "nodes: [{hosts: a, devices: 1, class: l4}, {hosts: b, devices: 1, class: a10}]\n"
       "between: 1 GB/s\nexclude: a\n");
@@ -143,7 +143,7 @@ TEST(ClusterYamlTest, ClassesWithoutDevicesAreLeftOut) {
 }
 
 TEST(ClusterYamlTest, KnownClassesCanBeChangedInPart) {
-  const v1::DeviceClass changed = Read(
+  const v1::DeviceClass changed = ReadCluster(
                                       "classes: {h100: {memory: 94 GB, nvlink: 1 TB/s}}\nnodes: [{hosts: a, devices: "
                                       "2, class: h100}]\ninside: nvlink\n")
                                       .device_classes(0);
@@ -153,7 +153,7 @@ TEST(ClusterYamlTest, KnownClassesCanBeChangedInPart) {
 }
 
 TEST(ClusterYamlTest, ClassesSayWhatTheyReachWhenTheyTrain) {
-  const v1::Cluster cluster = Read(
+  const v1::Cluster cluster = ReadCluster(
       "classes: {h100: {training: {products: 0.7, hidden_in_layers: 0, launch: 3 us}}}\n"
       "nodes: [{hosts: a, devices: 2, class: h100}]\ninside: nvlink\n");
   const v1::TrainingEfficiency& training = cluster.device_classes(0).training();
@@ -165,7 +165,7 @@ TEST(ClusterYamlTest, ClassesSayWhatTheyReachWhenTheyTrain) {
 }
 
 TEST(ClusterYamlTest, HostsHavePorts) {
-  const v1::Cluster cluster = Read(
+  const v1::Cluster cluster = ReadCluster(
       "nodes: [{hosts: 'a[0-3]', devices: 8, class: a100}]\ninside: nvlink\n"
       "between: {bandwidth: 100 Gb/s, ports: 400 Gb/s}\n");
   const auto& levels = cluster.interconnect().hierarchy().levels();
@@ -175,7 +175,7 @@ TEST(ClusterYamlTest, HostsHavePorts) {
 }
 
 TEST(ClusterYamlTest, NewClassesSayWhatTheyAre) {
-  const v1::Cluster cluster = Read(
+  const v1::Cluster cluster = ReadCluster(
       "classes:\n"
       "  chip: {memory: 1 TiB, peak_flops: 2 PFLOPS, compute_efficiency: 0.6, memory_bandwidth: 4 TB/s,\n"
       "         kernel_overhead: 8 us, nvlink: 80 GB/s}\n"
@@ -197,8 +197,8 @@ TEST(ClusterYamlTest, NewClassesSayWhatTheyAre) {
 }
 
 TEST(ClusterYamlTest, NvlinkIsThatOfTheSlowestClass) {
-  const v1::Cluster cluster =
-      Read("nodes: [{hosts: a, devices: 1, class: h100}, {hosts: a, devices: 1, class: a100}]\ninside: nvlink\n");
+  const v1::Cluster cluster = ReadCluster(
+      "nodes: [{hosts: a, devices: 1, class: h100}, {hosts: a, devices: 1, class: a100}]\ninside: nvlink\n");
   EXPECT_EQ(cluster.interconnect().uniform().bandwidth_bytes_per_second(), 240e9);
 }
 
@@ -207,7 +207,7 @@ TEST(ClusterYamlTest, SurvivesBeingWrittenAsJson) {
        {std::string(kFourNodes), absl::StrCat(kFourNodes, "exclude: node[1,3]\n"),
         std::string("nodes: [{hosts: box, devices: 2, class: l4, labels: {'a b': \"\u00e4\"}}]\n"
                     "through_host: pcie4\n")}) {
-    const v1::Cluster cluster = Read(text);
+    const v1::Cluster cluster = ReadCluster(text);
     const std::string json = JsonText(cluster);
     const auto again = ImportCluster(json, "again");
     ASSERT_TRUE(again.ok()) << again.status();
@@ -216,7 +216,7 @@ TEST(ClusterYamlTest, SurvivesBeingWrittenAsJson) {
 }
 
 TEST(ClusterYamlTest, LevelsOfHostsBecomeLevelsOfAHierarchy) {
-  const v1::Cluster cluster = Read(
+  const v1::Cluster cluster = ReadCluster(
       "nodes: [{hosts: 'n[0-15]', devices: 8, class: h100}]\n"
       "inside: 370 GB/s\n"
       "between:\n"
@@ -232,7 +232,7 @@ TEST(ClusterYamlTest, LevelsOfHostsBecomeLevelsOfAHierarchy) {
 }
 
 TEST(ClusterYamlTest, LevelsOfHostsWithOneDeviceNeedNoInside) {
-  const auto levels = Read(
+  const auto levels = ReadCluster(
                           "nodes: [{hosts: 'n[0-5]', devices: 1, class: l4}]\n"
                           "between: [{hosts: 3, bandwidth: 10 GB/s}, {bandwidth: 1 GB/s}]\n")
                           .interconnect()
@@ -249,7 +249,7 @@ double PairGb(const v1::Cluster& cluster, int a, int b) {
 }
 
 TEST(ClusterYamlTest, UnequalHostsBecomeAMatrix) {
-  const v1::Cluster cluster = Read(
+  const v1::Cluster cluster = ReadCluster(
       "nodes:\n"
       "  - {hosts: a, devices: 2, class: h100}\n"
       "  - {hosts: 'b[0-1]', devices: 3, class: l4}\n"
@@ -265,7 +265,7 @@ TEST(ClusterYamlTest, UnequalHostsBecomeAMatrix) {
 }
 
 TEST(ClusterYamlTest, LevelsThatDoNotDivideTheHostsBecomeAMatrix) {
-  const v1::Cluster cluster = Read(
+  const v1::Cluster cluster = ReadCluster(
       "nodes: [{hosts: 'n[0-4]', devices: 1, class: l4}]\n"
       "between: [{hosts: 2, bandwidth: 20 GB/s}, {bandwidth: 5 GB/s}]\n");
   EXPECT_EQ(PairGb(cluster, 0, 1), 20);
