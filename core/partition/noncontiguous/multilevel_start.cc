@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/base/index.h"
+#include "core/model/colocation.h"
 
 namespace planwright {
 namespace {
