@@ -17,7 +17,7 @@ namespace {
 constexpr int kMostDevices = 200;
 constexpr std::size_t kMostHosts = 200;
 constexpr std::size_t kMostLinks = 400;
-constexpr double kPictureWidth = 1200;
+constexpr double kMachineWidth = 1200;
 constexpr double kHostGap = 34;
 constexpr double kPadding = 14;
 constexpr double kHostTitle = 22;
@@ -85,7 +85,7 @@ class MachineDrawing {
       : plan_(plan), traffic_(traffic), seats_(SeatsOf(cluster)), has_devices_(plan.devices_size() <= kMostDevices) {}
 
   Picture Draw() && {
-    picture_.width = kPictureWidth;
+    picture_.width = kMachineWidth;
     std::vector<Host> hosts = HostsOf(plan_, seats_);
     if (hosts.size() > kMostHosts) {
       const std::size_t all = hosts.size();
@@ -113,7 +113,7 @@ class MachineDrawing {
 
   void PlaceHosts(const std::vector<Host>& hosts) {
     const std::size_t columns = std::max<std::size_t>(1, std::min(hosts.size(), kHostsInARow));
-    const double width = (kPictureWidth - kHostGap * static_cast<double>(columns - 1)) / static_cast<double>(columns);
+    const double width = (kMachineWidth - kHostGap * static_cast<double>(columns - 1)) / static_cast<double>(columns);
     double y = 0;
     for (std::size_t first = 0; first < hosts.size(); first += columns) {
       double tallest = 0;

@@ -16,7 +16,7 @@ constexpr std::size_t kMostBoxes = 200;
 constexpr std::size_t kMostEdges = 1000;
 constexpr int kStagesInARow = 8;
 constexpr int kRowsInAColumn = 14;
-constexpr double kPictureWidth = 1200;
+constexpr double kStagesWidth = 1200;
 constexpr double kStageGap = 28;
 constexpr double kStageTitle = 24;
 constexpr double kLayerHeight = 24;
@@ -54,7 +54,7 @@ class StageDrawing {
       : plan_(plan), traffic_(traffic), has_layers_(traffic.layers.size() + Index(plan.stages_size()) <= kMostBoxes) {}
 
   Picture Draw() && {
-    picture_.width = kPictureWidth;
+    picture_.width = kStagesWidth;
     if (has_layers_) rows_ = RowsOf(traffic_);
     PlaceStages();
     if (has_layers_) PlaceLayers();
@@ -83,7 +83,7 @@ class StageDrawing {
   double ColumnWidth(int first) const {
     int columns = 0;
     for (int stage = first; stage < EndOfRow(first); ++stage) columns += ColumnsOf(stage);
-    return (kPictureWidth - kStageGap * (EndOfRow(first) - first - 1)) / columns;
+    return (kStagesWidth - kStageGap * (EndOfRow(first) - first - 1)) / columns;
   }
 
   // The height of the tallest stage in that row.

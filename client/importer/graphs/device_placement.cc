@@ -27,7 +27,7 @@ constexpr double kSameCostMs = 1e-6;
 // No link between an accelerator and its host moves a terabyte per second.
 constexpr double kIncredibleBytesPerSecond = 1e12;
 
-struct ReadEdge {
+struct ConsumerEdge {
   std::size_t consumer = 0;
   double cost_ms = 0;
   int64_t size_bytes = 0;
@@ -177,10 +177,11 @@ class GraphReader {
 
   void AddTensors() {
     for (std::size_t producer = 0; producer < edges_of_.size(); ++producer) {
-      const std::vector<ReadEdge>& edges = edges_of_[producer];
+      const std::vector<ConsumerEdge>& edges = edges_of_[producer];
       if (edges.empty()) continue;
-      const auto [least, most] = std::minmax_element(
-          edges.begin(), edges.end(), [](const ReadEdge& a, const ReadEdge& b) { return a.cost_ms < b.cost_ms; });
+      const auto [least, most] =
+          std::minmax_element(edges.begin(), edges.end(),
+                              [](const ConsumerEdge& a, const ConsumerEdge& b) { return a.cost_ms < b.cost_ms; });
       if (most->cost_ms - least->cost_ms <= kSameCostMs) {
         AddSharedTensor(producer, edges, most->cost_ms);
       } else {
@@ -204,19 +205,19 @@ class GraphReader {
   }
 
   // One value that every consumer reads. Parallel edges are one.
-  void AddSharedTensor(std::size_t producer, const std::vector<ReadEdge>& edges, double cost_ms) {
+  void AddSharedTensor(std::size_t producer, const std::vector<ConsumerEdge>& edges, double cost_ms) {
     v1::Tensor& tensor = AddTensor(producer, cost_ms);
     std::unordered_set<std::size_t> consumers;
-    for (const ReadEdge& edge : edges) {
+    for (const ConsumerEdge& edge : edges) {
       if (consumers.insert(edge.consumer).second) tensor.add_consumers(NameOf(edge.consumer));
       tensor.set_size_bytes(std::max(tensor.size_bytes(), edge.size_bytes));
     }
   }
 
   // A value of its own for every edge. Parallel edges of one cost are one.
-  void AddTensorPerEdge(std::size_t producer, const std::vector<ReadEdge>& edges) {
+  void AddTensorPerEdge(std::size_t producer, const std::vector<ConsumerEdge>& edges) {
     std::map<std::pair<std::size_t, double>, v1::Tensor*> tensors;
-    for (const ReadEdge& edge : edges) {
+    for (const ConsumerEdge& edge : edges) {
       v1::Tensor*& tensor = tensors[{edge.consumer, edge.cost_ms}];
       if (tensor == nullptr) {
         tensor = &AddTensor(producer, edge.cost_ms);
@@ -232,7 +233,7 @@ class GraphReader {
   // Position of each id in the list of nodes.
   std::unordered_map<int64_t, std::size_t> index_of_;
   // By position of the source.
-  std::vector<std::vector<ReadEdge>> edges_of_;
+  std::vector<std::vector<ConsumerEdge>> edges_of_;
   std::vector<double> bytes_per_second_;
 };
 

@@ -1,10 +1,11 @@
 #include "client/report/info_report.h"
 
 #include <gmock/gmock.h>
-#include <google/protobuf/text_format.h>
 #include <gtest/gtest.h>
 
 #include <string>
+
+#include "tests/support/wire.h"
 
 namespace planwright::client {
 namespace {
@@ -12,15 +13,8 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
-template <typename Message>
-Message Parse(const std::string& text) {
-  Message message;
-  EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(text, &message));
-  return message;
-}
-
 TEST(InfoReportTest, ListsTheZoo) {
-  const auto info = Parse<v1::GetServerInfoResponse>(R"pb(
+  const auto info = Wire<v1::GetServerInfoResponse>(R"pb(
     models { name: "bert-large" description: "24 layers" }
     models { name: "resnet50" description: "operators" }
     clusters { name: "pcie:N" description: "N accelerators" })pb");
@@ -29,7 +23,7 @@ TEST(InfoReportTest, ListsTheZoo) {
 }
 
 TEST(InfoReportTest, ShowsWhatAServerCanDo) {
-  const auto info = Parse<v1::GetServerInfoResponse>(R"pb(
+  const auto info = Wire<v1::GetServerInfoResponse>(R"pb(
     version: "0.1.0"
     capabilities {
       description: "throughput"

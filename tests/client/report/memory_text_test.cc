@@ -1,19 +1,14 @@
 #include "client/report/memory_text.h"
 
-#include <google/protobuf/text_format.h>
 #include <gtest/gtest.h>
+
+#include "tests/support/wire.h"
 
 namespace planwright::client {
 namespace {
 
-v1::Plan ParsePlan(const std::string& text) {
-  v1::Plan plan;
-  EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(text, &plan));
-  return plan;
-}
-
 v1::Plan TrainingPlan() {
-  return ParsePlan(R"pb(
+  return Wire<v1::Plan>(R"pb(
     problem {
       workload: WORKLOAD_TRAINING
       memory_model { kind: KIND_COMPONENTS weight_versions: 1 gradient_copies: 1 optimizer_bytes_per_parameter_byte: 0 }

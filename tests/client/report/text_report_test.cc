@@ -1,13 +1,13 @@
 #include "client/report/text_report.h"
 
 #include <gmock/gmock.h>
-#include <google/protobuf/text_format.h>
 #include <gtest/gtest.h>
 
 #include <sstream>
 #include <string>
 
 #include "client/report/line_length.h"
+#include "tests/support/wire.h"
 
 namespace planwright::client {
 namespace {
@@ -15,13 +15,6 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::StartsWith;
-
-template <typename Message>
-Message Parse(const std::string& text) {
-  Message message;
-  EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(text, &message));
-  return message;
-}
 
 constexpr char kPlan[] = R"pb(
   problem { objective: OBJECTIVE_MAX_THROUGHPUT workload: WORKLOAD_TRAINING }
@@ -64,7 +57,7 @@ constexpr char kPlan[] = R"pb(
   warnings: "1 operator is estimated")pb";
 
 TEST(TextReportTest, GoldenPlan) {
-  EXPECT_EQ(PlanReport(Parse<v1::Plan>(kPlan), "bert.json on zoo:pcie:2"),
+  EXPECT_EQ(PlanReport(Wire<v1::Plan>(kPlan), "bert.json on zoo:pcie:2"),
             R"(bert.json on zoo:pcie:2: 12.500 ms per micro-batch, at most 25 % above the optimum
   throughput   80 micro-batches/s, 640 samples/s, devices in use idle 37.0 % of the time
   lower bound  10.000 ms (gap 20 %)
@@ -91,7 +84,7 @@ Warnings
 }
 
 TEST(TextReportTest, LinesFitTheTerminal) {
-  v1::Plan plan = Parse<v1::Plan>(kPlan);
+  v1::Plan plan = Wire<v1::Plan>(kPlan);
   plan.mutable_stages(0)->set_operators(0, "a/name/that/goes/on/and/on");
   plan.mutable_stages(0)->mutable_replicas(0)->set_device("rack0/host0/accelerator0");
   plan.mutable_devices(0)->set_device("rack0/host0/accelerator0");
@@ -101,7 +94,7 @@ TEST(TextReportTest, LinesFitTheTerminal) {
 }
 
 TEST(TextReportTest, LongTimesScale) {
-  v1::Plan plan = Parse<v1::Plan>(kPlan);
+  v1::Plan plan = Wire<v1::Plan>(kPlan);
   plan.set_objective_ms(1'271'000);
   plan.mutable_stages(0)->set_load_ms(1'271'000);
   plan.mutable_devices(0)->set_load_ms(1'271'000);
@@ -112,7 +105,7 @@ TEST(TextReportTest, LongTimesScale) {
 }
 
 TEST(TextReportTest, EqualDevicesShareARow) {
-  v1::Plan plan = Parse<v1::Plan>(kPlan);
+  v1::Plan plan = Wire<v1::Plan>(kPlan);
   for (int i = 2; i < 4; ++i) {
     v1::DeviceUsage& copy = *plan.add_devices();
     copy = plan.devices(0);
@@ -129,13 +122,13 @@ TEST(TextReportTest, EqualDevicesShareARow) {
 }
 
 TEST(TextReportTest, IdleTimeIsThatOfAccelerators) {
-  const v1::Plan plan = Parse<v1::Plan>(kPlan);
+  const v1::Plan plan = Wire<v1::Plan>(kPlan);
   EXPECT_THAT(PlanReport(plan, "", {"cpu0"}), HasSubstr("accelerators in use idle 0.0 % of the time\n"));
   EXPECT_THAT(PlanReport(plan, "", {"cpu0"}), Not(HasSubstr("busiest device is a CPU")));
 }
 
 TEST(TextReportTest, WarnsFirstWhereAcceleratorsWaitForACpu) {
-  v1::Plan plan = Parse<v1::Plan>(kPlan);
+  v1::Plan plan = Wire<v1::Plan>(kPlan);
   plan.mutable_devices(2)->set_load_ms(100);
   plan.set_objective_ms(100);
   EXPECT_THAT(
@@ -146,7 +139,7 @@ TEST(TextReportTest, WarnsFirstWhereAcceleratorsWaitForACpu) {
 }
 
 TEST(CpusOfTest, NamesDevicesAndGroups) {
-  EXPECT_THAT(CpusOf(Parse<v1::Cluster>(R"pb(
+  EXPECT_THAT(CpusOf(Wire<v1::Cluster>(R"pb(
                 device_classes { name: "gpu" }
                 device_classes { name: "xeon" kind: DEVICE_KIND_CPU }
                 devices { name: "g" device_class: "gpu" }
@@ -156,13 +149,13 @@ TEST(CpusOfTest, NamesDevicesAndGroups) {
 }
 
 TEST(TextReportTest, SaysThatAPlanIsProvenOptimal) {
-  v1::Plan plan = Parse<v1::Plan>(kPlan);
+  v1::Plan plan = Wire<v1::Plan>(kPlan);
   plan.mutable_provenance()->set_proven_optimal(true);
   EXPECT_THAT(PlanReport(plan, ""), StartsWith("12.500 ms per micro-batch, proven optimal\n"));
 }
 
 TEST(TextReportTest, CountsReplicasAndTheirAllReduceInLinesThatFit) {
-  v1::Plan plan = Parse<v1::Plan>(kPlan);
+  v1::Plan plan = Wire<v1::Plan>(kPlan);
   EXPECT_THAT(PlanReport(plan, ""), Not(HasSubstr("reduce ms")));
   v1::Stage& stage = *plan.mutable_stages(0);
   stage.set_allreduce_ms(1.25);
@@ -179,7 +172,7 @@ TEST(TextReportTest, CountsReplicasAndTheirAllReduceInLinesThatFit) {
 }
 
 TEST(TextReportTest, SaysHowManyDevicesMeetTheTarget) {
-  v1::Plan plan = Parse<v1::Plan>(R"pb(
+  v1::Plan plan = Wire<v1::Plan>(R"pb(
     objective_ms: 12.5
     lower_bound_ms: 5
     problem { objective: OBJECTIVE_MIN_DEVICES target_period_ms: 20 }
@@ -200,7 +193,7 @@ TEST(TextReportTest, SaysHowManyDevicesMeetTheTarget) {
 }
 
 TEST(TextReportTest, AStageAloneIsNotAheadOfAnybody) {
-  v1::Plan plan = Parse<v1::Plan>(R"pb(
+  v1::Plan plan = Wire<v1::Plan>(R"pb(
     objective_ms: 12.5
     explanation { bottleneck: "device a: 12.500 ms of work" slack_ms: 12.5 }
     devices { device: "a" stages: 0 load_ms: 12.5 }
@@ -214,7 +207,7 @@ TEST(TextReportTest, AStageAloneIsNotAheadOfAnybody) {
 }
 
 TEST(TextReportTest, LinesOfWidePlansFit) {
-  v1::Plan plan = Parse<v1::Plan>(kPlan);
+  v1::Plan plan = Wire<v1::Plan>(kPlan);
   v1::DeviceUsage& device = *plan.mutable_devices(0);
   device.set_device(std::string(200, 'd'));
   for (int stage = 0; stage < 100; ++stage) device.add_stages(stage);
@@ -234,7 +227,7 @@ TEST(TextReportTest, NamesFewIdleDevicesAndCountsTheRest) {
 }
 
 TEST(TextReportTest, SaysNothingOfBackwardPassesForInference) {
-  v1::Plan plan = Parse<v1::Plan>(kPlan);
+  v1::Plan plan = Wire<v1::Plan>(kPlan);
   plan.mutable_problem()->set_workload(v1::WORKLOAD_INFERENCE);
   EXPECT_THAT(PlanReport(plan, ""), Not(HasSubstr("backward")));
 }
@@ -247,7 +240,7 @@ TEST(TextReportTest, AnInvalidPlanListsItsViolations) {
   EXPECT_EQ(EvaluationReport(evaluation, "g"),
             "The plan is not valid: 1 violation.\n"
             "  -  plan.stages[0].operators[1]: is placed twice\n");
-  *evaluation.mutable_plan() = Parse<v1::Plan>(kPlan);
+  *evaluation.mutable_plan() = Wire<v1::Plan>(kPlan);
   EXPECT_THAT(EvaluationReport(evaluation, "g"), HasSubstr("\n\ng: 12.500 ms"));
 }
 
@@ -259,9 +252,9 @@ TEST(TextReportTest, AValidPlanIsCalledSo) {
 }
 
 TEST(PlanReportTest, OfAPatternSaysWhatIsInFlight) {
-  auto plan = Parse<v1::Plan>(kPlan);
+  auto plan = Wire<v1::Plan>(kPlan);
   EXPECT_THAT(PlanReport(plan, ""), Not(HasSubstr("in flight")));
-  plan.mutable_schedule()->MergeFrom(Parse<v1::Schedule>(R"pb(
+  plan.mutable_schedule()->MergeFrom(Wire<v1::Schedule>(R"pb(
     kind: SCHEDULE_KIND_PERIODIC
     period_ms: 12.5
     tasks { operation: "forward" resource: "acc0" }
