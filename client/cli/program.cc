@@ -7,6 +7,7 @@
 #include <memory>
 #include <new>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -94,7 +95,8 @@ absl::StatusOr<ExitCode> Dispatch(std::span<const std::string> arguments, Enviro
   const std::vector<FlagGroup> flags = (*command)->Flags();
   const absl::Status parsed = ParseFlags(rest, flags);
   if (!parsed.ok()) return WithDefaultHint(parsed, absl::StrCat("`planwright help ", name, "` explains the flags."));
-  return (*command)->Run(environment);
+  auto result = (*command)->Run(environment);
+  return result.ok() ? std::move(result) : WithFlags(result.status(), rest, flags);
 }
 
 absl::StatusOr<ExitCode> DispatchWithoutExceptions(std::span<const std::string> arguments, Environment& environment) {

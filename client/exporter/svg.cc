@@ -116,7 +116,7 @@ class SvgWriter {
     const char* noun = plan_.has_joint() && !TakesTurns(plan_) ? "per step"
                        : is_latency                            ? "latency"
                                                                : "per micro-batch";
-    const std::string quality = plan_.provenance().proven_optimal()
+    const std::string quality = IsObjectiveOptimal(plan_)
                                     ? "proven optimal"
                                     : absl::StrFormat("at least %s, gap %.3g %%", DurationText(plan_.lower_bound_ms()),
                                                       plan_.relative_gap() * 100);

@@ -45,12 +45,12 @@ void AddJointRows(const v1::Plan& plan, PageTable& table) {
                              joint.degrees() == v1::JOINT_DEGREES_PER_STAGE ? " for all ranks" : " on each rank")});
   // Neither is known for graphs without a transformer.
   if (joint.tokens_per_second() > 0) {
-    table.rows.push_back({"speed", absl::StrFormat("%.0f tokens/s, %s of the peak of the devices in use",
-                                                   joint.tokens_per_second(), Percent(joint.peak_share_in_use()))});
+    table.rows.push_back(
+        {"speed", absl::StrCat(TokenSpeedText(joint.tokens_per_second()), ", ", Percent(joint.peak_share_in_use()),
+                               " of the peak of the devices in use")});
   }
   if (TakesTurns(plan)) return;
-  table.rows.push_back({"task by task", absl::StrCat(DurationText(joint.simulated_step_ms()), ", no plan below ",
-                                                     DurationText(joint.simulated_bound_ms()))});
+  table.rows.push_back({"task by task", TaskByTaskText(plan)});
 }
 
 void AddMemoryRows(const v1::Plan& plan, PageTable& table) {
@@ -132,7 +132,7 @@ std::string HeadlineText(const v1::Plan& plan) {
   const char* per = plan.has_joint() && !TakesTurns(plan)                     ? " per step"
                     : plan.problem().objective() == v1::OBJECTIVE_MIN_LATENCY ? " latency"
                                                                               : " per micro-batch";
-  const std::string proof = plan.provenance().proven_optimal() ? ", proven optimal"
+  const std::string proof = IsObjectiveOptimal(plan) ? ", proven optimal"
                             : plan.lower_bound_ms() > 0
                                 ? absl::StrFormat(", at most %.3g %% above the optimum",
                                                   (plan.objective_ms() / plan.lower_bound_ms() - 1) * 100)

@@ -11,6 +11,7 @@
 #include "absl/strings/str_format.h"
 #include "client/library/error_details.h"
 #include "client/report/enum_text.h"
+#include "client/report/joint_report.h"
 #include "client/report/quantities.h"
 #include "client/report/svg_text.h"
 #include "client/report/table.h"
@@ -147,7 +148,7 @@ std::string SvgRow(const ComparisonRow& row, double longest_ms, double y) {
   }
   const v1::Plan& plan = *row.plan;
   const auto x = [&](double milliseconds) { return kBarLeft + milliseconds / longest_ms * (kBarRight - kBarLeft); };
-  const char* const colour = plan.provenance().proven_optimal() ? "#31a354" : "#2b5c8a";
+  const char* const colour = IsObjectiveOptimal(plan) ? "#31a354" : "#2b5c8a";
   absl::StrAppendFormat(&svg, "<rect x=\"%.2f\" y=\"%.1f\" width=\"%.2f\" height=\"%.0f\" fill=\"%s\"/>\n", kBarLeft, y,
                         x(plan.objective_ms()) - kBarLeft, kBarHeight, colour);
   if (plan.lower_bound_ms() > 0) {

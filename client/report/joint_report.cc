@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
@@ -40,7 +41,7 @@ bool WasSearched(const v1::Plan& plan) { return !plan.provenance().algorithm().e
 
 std::string JointHeadline(const v1::Plan& plan, const std::string& title) {
   std::string proof;
-  if (plan.provenance().proven_optimal()) {
+  if (IsObjectiveOptimal(plan)) {
     proof = ", proven optimal";
   } else if (WasSearched(plan)) {
     proof = absl::StrCat(", at most ", TwoDigitPercent(plan.relative_gap() * 100), " from the best");
@@ -73,7 +74,7 @@ void AddDevicesRow(const v1::Plan& plan, Table& table) {
 std::string SpeedText(const v1::Plan& plan) {
   const v1::JointPlan& joint = plan.joint();
   std::string text = joint.tokens_per_second() > 0
-                         ? absl::StrFormat("%.0f tokens/s", joint.tokens_per_second())
+                         ? TokenSpeedText(joint.tokens_per_second())
                          : absl::StrFormat("%.1f samples/s", plan.estimate().samples_per_second());
   if (joint.peak_share() > 0) {
     absl::StrAppend(&text, ", ", PercentText(joint.peak_share_in_use()), " of the peak of the devices in use, ",
@@ -113,8 +114,7 @@ std::string JointSummary(const v1::Plan& plan) {
                              ")", takes_turns ? "" : ", of plans whose blocks stand in pipeline order")});
   AddDevicesRow(plan, table);
   if (!takes_turns) {
-    table.AddRow({"task by task", absl::StrCat(DurationText(joint.simulated_step_ms()), ", no plan below ",
-                                               DurationText(joint.simulated_bound_ms()))});
+    table.AddRow({"task by task", TaskByTaskText(plan)});
   }
   table.AddRow({"found in", absl::StrCat(DurationText(plan.provenance().wall_time_ms()), ", ",
                                          StopReasonText(plan.provenance().stop_reason()))});
@@ -224,6 +224,21 @@ std::string JointBaselinesSection(const v1::Plan& plan) {
 bool TakesTurns(const v1::Plan& plan) {
   return plan.has_joint() && plan.problem().replication() == v1::REPLICATION_PER_STAGE &&
          plan.problem().joint().degrees() != v1::JOINT_DEGREES_PER_STAGE;
+}
+
+bool IsObjectiveOptimal(const v1::Plan& plan) {
+  const bool is_of_objective = !plan.has_joint() || TakesTurns(plan) || plan.relative_gap() == 0;
+  return plan.provenance().proven_optimal() && is_of_objective;
+}
+
+std::string TokenSpeedText(double tokens_per_second) {
+  return absl::StrFormat("%.0f tokens/s", std::floor(tokens_per_second));
+}
+
+std::string TaskByTaskText(const v1::Plan& plan) {
+  const std::string step = DurationText(plan.joint().simulated_step_ms());
+  if (plan.provenance().proven_optimal()) return step + ", proven optimal";
+  return absl::StrCat(step, ", no plan below ", DurationText(plan.joint().simulated_bound_ms()));
 }
 
 std::string DegreesText(const v1::JointStage& stage) { return TextOfDegrees(stage); }

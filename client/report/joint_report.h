@@ -15,6 +15,16 @@ std::string JointPlanReport(const v1::Plan& plan, const std::string& title);
 // Replicas take whole micro-batches in turn: the objective is of one micro-batch, and no step is simulated.
 bool TakesTurns(const v1::Plan& plan);
 
+// Whether no plan has a lower objective than `plan`. A plan of the joint search is proven optimal by its step task by
+// task; its objective, the closed form, has a bound of its own.
+bool IsObjectiveOptimal(const v1::Plan& plan);
+
+// "1234 tokens/s", rounded down: a target of what it says is reached.
+std::string TokenSpeedText(double tokens_per_second);
+
+// "12.345 ms, no plan below 12.000 ms", "12.345 ms, proven optimal": of the step task by task. REQUIRES: !TakesTurns.
+std::string TaskByTaskText(const v1::Plan& plan);
+
 // "tensor 4, data 2": degrees of 1 are not said.
 std::string DegreesText(const v1::JointStage& stage);
 std::string DegreesText(const v1::JointPlan::JointConfiguration& configuration);

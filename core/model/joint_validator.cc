@@ -273,6 +273,11 @@ class JointRules {
   }
 
   void CheckBatch() {
+    if (joint_.global_batch == 0) {
+      violations_.Add("problem.joint.global_batch",
+                      absl::StrCat("must be set beside other settings of the joint search, to 1 .. ", kMaxGlobalBatch));
+      return;
+    }
     if (joint_.global_batch < 1 || joint_.global_batch > kMaxGlobalBatch) {
       violations_.Add("problem.joint.global_batch",
                       absl::StrCat("must be in 1 .. ", kMaxGlobalBatch, ", is ", joint_.global_batch));

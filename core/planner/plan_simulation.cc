@@ -320,13 +320,19 @@ SimulationSettings JointSettingsOf(const JointPlan& joint, const SimulationSetti
   return resolved;
 }
 
-// Measurements of passes do not say what of them are exchanges.
+// Measurements of passes, and times that a graph states, do not say what of them ranks of a stage exchange inside.
 void AddMeasuredWarning(const JointPlan& joint, PlanSimulation& simulation) {
   int64_t measured = 0;
-  for (const JointStage& stage : joint.stages) measured += stage.measured_layers;
+  for (const JointStage& stage : joint.stages) {
+    const Degrees& degrees = stage.degrees;
+    const bool may_exchange = std::max({degrees.tensor, degrees.context, degrees.expert}) > 1;
+    if (may_exchange) measured += stage.measured_layers;
+  }
   if (measured == 0) return;
-  simulation.warnings.push_back(absl::StrCat("the times of ", measured, measured == 1 ? " layer" : " layers",
-                                             " were measured: collectives inside its passes count as computation"));
+  const bool is_one = measured == 1;
+  simulation.warnings.push_back(absl::StrCat("the times of ", measured, is_one ? " layer are" : " layers are",
+                                             " those that were given: collectives inside ", is_one ? "its" : "their",
+                                             " passes count as computation"));
 }
 
 absl::StatusOr<PlanSimulation> SimulateJointPlacement(const PlanRequest& request, const ModelLimits& model_limits,

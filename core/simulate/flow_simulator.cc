@@ -213,6 +213,7 @@ class FlowSimulator {
   double LevelOf(int32_t number) {
     double free = 1;
     double share = 0;
+    InterruptionPoint(links_[Index(number)].flows.size());
     for (const int32_t task : links_[Index(number)].flows) {
       const double rate = RateOf(task);
       const double of_link = ShareOf(task, number);

@@ -19,7 +19,10 @@
 namespace planwright {
 
 // REQUIRES: FindCycle(list) is empty; durations add up to at most kMaxQuantity. Heeds interruption (interruption.h).
-// O(precedences + tasks (log tasks + flows at a time x their links)) at the most.
+// With F flows and K overfull links that a begin or an end is joined to, and U uses of these links by these flows,
+// which use at most W links each, O(precedences + tasks (log tasks + min(K, F) U (log F + W))): each round of filling
+// looks at all of them, and fills a link at least. Without overfull links O(precedences + tasks (log tasks + uses of
+// the links of a flow)).
 Timeline SimulateFlows(const TaskList& list);
 
 }  // namespace planwright

@@ -1,10 +1,12 @@
 #include "client/cli/terminal/errors.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <iterator>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/cord.h"
 #include "absl/strings/match.h"
@@ -17,6 +19,9 @@ namespace planwright::client {
 namespace {
 
 constexpr char kHintPayload[] = "planwright.client/hint";
+// Lines of a field and the flag that sets it: of the flags that were given, and of all.
+constexpr char kGivenFlagsPayload[] = "planwright.client/given-flags";
+constexpr char kFlagsPayload[] = "planwright.client/flags";
 
 // Whether a proof says that no plan exists; preconditions of servers, such as a store, are none.
 bool IsInfeasible(const ErrorDetails& details) {
@@ -88,9 +93,27 @@ void PrintUnlisted(int64_t count, std::ostream& out) {
   if (count > 0) PrintLine(absl::StrCat("... and ", count, " more"), out);
 }
 
-void PrintViolations(const ErrorDetails& details, std::ostream& out) {
+void AddFlag(const Flag& flag, std::string& lines) {
+  if (!flag.field.empty()) absl::StrAppend(&lines, flag.field, "\n--", flag.name, "\n");
+}
+
+// " (--stages)"; empty: no flag is known that sets the field, or it is called as the field.
+std::string FlagText(const absl::Status& status, const FieldViolation& violation) {
+  const bool must_be_set = absl::StartsWith(violation.description, "must be set");
+  const auto payload = status.GetPayload(must_be_set ? kFlagsPayload : kGivenFlagsPayload);
+  if (!payload.has_value()) return "";
+  const std::vector<std::string> lines = absl::StrSplit(std::string(*payload), '\n');
+  const std::string_view field = std::string_view(violation.field).substr(0, violation.field.find('['));
+  for (std::size_t i = 0; i + 1 < lines.size(); i += 2) {
+    if (lines[i] == field) return absl::StrCat(" (", lines[i + 1], ")");
+  }
+  return "";
+}
+
+void PrintViolations(const absl::Status& status, const ErrorDetails& details, std::ostream& out) {
   for (const FieldViolation& violation : details.violations) {
-    PrintLine(absl::StrCat(violation.field, violation.field.empty() ? "" : ": ", violation.description), out);
+    const std::string where = absl::StrCat(violation.field, FlagText(status, violation));
+    PrintLine(absl::StrCat(where, where.empty() ? "" : ": ", violation.description), out);
   }
   PrintUnlisted(details.violation_count - std::ssize(details.violations), out);
 }
@@ -115,6 +138,18 @@ absl::Status WithNotFoundHint(absl::Status status, std::string_view hint) {
   return absl::IsNotFound(status) ? WithDefaultHint(std::move(status), hint) : status;
 }
 
+absl::Status WithFlags(absl::Status status, std::span<const std::string> arguments, std::span<const FlagGroup> groups) {
+  std::string given;
+  for (const Flag* flag : GivenFlags(arguments, groups)) AddFlag(*flag, given);
+  std::string all = given;
+  for (const FlagGroup& group : groups) {
+    for (const Flag& flag : group.flags) AddFlag(flag, all);
+  }
+  status.SetPayload(kGivenFlagsPayload, absl::Cord(given));
+  status.SetPayload(kFlagsPayload, absl::Cord(all));
+  return status;
+}
+
 absl::Status UsageError(std::string_view message, std::string_view hint) {
   return WithHint(absl::InvalidArgumentError(std::string(message)), hint);
 }
@@ -122,7 +157,7 @@ absl::Status UsageError(std::string_view message, std::string_view hint) {
 void PrintError(const absl::Status& status, std::ostream& out) {
   const ErrorDetails details = ErrorDetailsOf(status);
   if (!details.violations.empty()) {
-    PrintViolations(details, out);
+    PrintViolations(status, details, out);
   } else if (details.infeasible.has_value() && !details.infeasible->reasons().empty()) {
     for (const auto& reason : details.infeasible->reasons()) {
       PrintLine(absl::StrCat("infeasible: ", reason.description()), out);

@@ -4,10 +4,12 @@
 
 #include <ostream>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "absl/status/status.h"
 #include "client/cli/terminal/exit_code.h"
+#include "client/cli/terminal/flags.h"
 
 namespace planwright::client {
 
@@ -20,14 +22,19 @@ absl::Status WithDefaultHint(absl::Status status, std::string_view hint);
 // `status` with a hint where it says that what was named is not there.
 absl::Status WithNotFoundHint(absl::Status status, std::string_view hint);
 
+// `status` whose violations name beside their field the flag that sets it: one of those that `arguments` give, or, of
+// a field that must be set, any. A flag that is called as its field is not named. REQUIRES: ParseFlags has taken the
+// arguments.
+absl::Status WithFlags(absl::Status status, std::span<const std::string> arguments, std::span<const FlagGroup> groups);
+
 // INVALID_ARGUMENT with a hint.
 absl::Status UsageError(std::string_view message, std::string_view hint);
 
 // A message of the given kind, such as "warning: ", in lines that are not too long.
 void PrintNote(std::string_view kind, std::string_view text, std::ostream& out);
 
-// "error: PATH: RULE" for every violation or shortage, else "error: MESSAGE"; then the hint, or one that follows from
-// the code.
+// "error: PATH: RULE", with flags (WithFlags) "error: PATH (--FLAG): RULE", for every violation or shortage, else
+// "error: MESSAGE"; then the hint, or one that follows from the code.
 void PrintError(const absl::Status& status, std::ostream& out);
 
 // REQUIRES: !status.ok().

@@ -26,6 +26,10 @@ const Flag* FindIf(std::span<const FlagGroup> groups, const Predicate& is_sought
   return nullptr;
 }
 
+const Flag* FlagNamed(const std::string& name, std::span<const FlagGroup> groups) {
+  return FindIf(groups, [&](const Flag& flag) { return flag.name == name; });
+}
+
 absl::Status UnknownFlag(std::string_view name, std::span<const FlagGroup> groups) {
   std::vector<std::string> names;
   for (const FlagGroup& group : groups) {
@@ -91,7 +95,7 @@ absl::Status TakeFirst(std::span<const std::string>& arguments, std::span<const 
     return absl::InvalidArgumentError(absl::StrCat("\"", first, "\" is not a flag; flags begin with --"));
   }
   const Argument argument = TakeApart(first);
-  const Flag* flag = FindIf(groups, [&](const Flag& any) { return any.name == argument.name; });
+  const Flag* flag = FlagNamed(argument.name, groups);
   if (flag == nullptr) return UnknownFlag(argument.name, groups);
   if (argument.has_value) return Set(*flag, argument.value);
   if (flag->value.empty()) return Set(*flag, "true");
@@ -143,6 +147,14 @@ absl::Status ParseFlags(std::span<const std::string> arguments, std::span<const 
     if (!status.ok()) return status;
   }
   return absl::OkStatus();
+}
+
+std::vector<const Flag*> GivenFlags(std::span<const std::string> arguments, std::span<const FlagGroup> groups) {
+  std::vector<const Flag*> given;
+  for (const std::string& argument : arguments) {
+    if (IsFlag(argument)) given.push_back(FlagNamed(TakeApart(argument).name, groups));
+  }
+  return given;
 }
 
 std::string FlagsHelp(std::span<const FlagGroup> groups) {

@@ -25,6 +25,8 @@ struct Flag {
   std::function<absl::Status(std::string_view value)> set;
   // Whether an argument that is no flag is its value; at most one of a command.
   bool is_bare = false;
+  // The field of the request that it sets, as violations name it ("problem.num_stages"); empty: none, or not said.
+  std::string field = "";
 };
 
 // Flags that the help shows together.
@@ -48,6 +50,9 @@ absl::Status NotOneOf(std::string_view text, std::span<const std::string> choice
 // Sets the flags that `arguments` give. INVALID_ARGUMENT: unknown flag (with the closest known one), bad or missing
 // value, an argument that is no flag, flags of a group that do not go together.
 absl::Status ParseFlags(std::span<const std::string> arguments, std::span<const FlagGroup> groups);
+
+// The flags that `arguments` give, in that order. REQUIRES: ParseFlags has taken them.
+std::vector<const Flag*> GivenFlags(std::span<const std::string> arguments, std::span<const FlagGroup> groups);
 
 // One paragraph for each flag, under the headings.
 std::string FlagsHelp(std::span<const FlagGroup> groups);

@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <cstddef>
+#include <memory>
 #include <span>
 #include <sstream>
 #include <utility>
@@ -166,6 +167,20 @@ absl::Status SetTokensWithin(const std::string& text, v1::PlanningProblem& probl
   return absl::OkStatus();
 }
 
+constexpr char kTargetSpeed[] = "joint.target_tokens_per_second";
+
+// `flag`, one of several that say the speed that must be reached: `known` is which did, and no other may.
+Flag SpeedFlag(Flag flag, std::shared_ptr<std::string> known) {
+  flag.set = [set = std::move(flag.set), name = flag.name, known = std::move(known)](std::string_view text) {
+    if (!known->empty() && *known != name) {
+      return absl::InvalidArgumentError(absl::StrCat("must not be given beside --", *known, ": both say the speed"));
+    }
+    *known = name;
+    return set(text);
+  };
+  return flag;
+}
+
 // `flag`, which sets the field at `path`; `given` gets that where it does.
 Flag Noted(Flag flag, std::string path, std::vector<std::string>& given) {
   flag.set = [set = std::move(flag.set), path = std::move(path), &given](std::string_view text) {
@@ -197,7 +212,7 @@ FlagGroup ProblemFlags(v1::PlanningProblem& problem, std::vector<std::string>* g
     const char* path;
     const char* help;
   };
-  constexpr std::array<Setting, 40> kSettings = {{
+  constexpr std::array<Setting, 39> kSettings = {{
       {"objective", "objective", "what is optimised (default: max_throughput)"},
       {"target_period_ms", "target_period_ms", "min_devices: time per micro-batch that must be reached"},
       {"workload", "workload", "whether backward passes count (default: training if the graph has any)"},
@@ -254,11 +269,11 @@ FlagGroup ProblemFlags(v1::PlanningProblem& problem, std::vector<std::string>* g
       {"degrees", "joint.degrees", "joint search: one choice for all stages, or one by stage (default: uniform)"},
       {"tokens_per_sample", "joint.tokens_per_sample",
        "joint search, models that are no transformers: what rates and targets in tokens count"},
-      {"target_tokens_per_second", "joint.target_tokens_per_second",
-       "joint search with min_devices: speed that must be reached (default: whatever holds the model)"},
   }};
   FlagGroup group{"Problem (what a version does not support it refuses; see `planwright server-info`)", {}};
   const auto add = [&](Flag flag, const char* path) {
+    // What is called as its field needs no second name in an error.
+    if (flag.name != path) flag.field = absl::StrCat("problem.", path);
     group.flags.push_back(given == nullptr ? std::move(flag) : Noted(std::move(flag), path, *given));
   };
   for (const Setting& setting : kSettings) {
@@ -266,10 +281,19 @@ FlagGroup ProblemFlags(v1::PlanningProblem& problem, std::vector<std::string>* g
     const bool is_schedule = std::string_view(setting.name) == "schedule";
     add(is_schedule ? ScheduleFlag(std::move(flag), problem, given) : std::move(flag), setting.path);
   }
-  add({"tokens_within", "TOKENS/TIME",
-       "in place of --target_tokens_per_second: a number of tokens and the time for them, such as 2e12/30d",
-       [&problem](std::string_view text) { return SetTokensWithin(std::string(text), problem); }},
-      "joint.target_tokens_per_second");
+  const auto known_speed = std::make_shared<std::string>();
+  add(SpeedFlag(MessageFlag("target_tokens_per_second", kTargetSpeed,
+                            "joint search with min_devices: speed that must be reached (default: whatever holds the "
+                            "model)",
+                            problem),
+                known_speed),
+      kTargetSpeed);
+  add(SpeedFlag({"tokens_within", "TOKENS/TIME",
+                 "in place of --target_tokens_per_second: a number of tokens and the time for them, such as 2e12/30d; "
+                 "units are ms, us, s, m, h and d, a bare number is seconds",
+                 [&problem](std::string_view text) { return SetTokensWithin(std::string(text), problem); }},
+                known_speed),
+      kTargetSpeed);
   add(LabelsFlag(problem), "devices_to_use.match_labels");
   return group;
 }

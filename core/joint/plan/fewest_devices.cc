@@ -335,12 +335,16 @@ class FewestDevices {
     }
     const double tokens = static_cast<double>(question_.settings.global_batch) *
                           static_cast<double>(question_.pricer.tokens_per_sample());
+    // As reports say it: what they print is reached.
     const std::string found =
         absl::StrFormat("the best plan on all %d devices trains %.0f tokens/s, and %.0f are asked for", TotalOf(all_),
-                        tokens / static_cast<double>(best_->count()) * kPicosecondsPerSecond,
-                        *question_.settings.target_tokens_per_second);
+                        std::floor(tokens / static_cast<double>(best_->count()) * kPicosecondsPerSecond),
+                        std::ceil(*question_.settings.target_tokens_per_second));
     if (decision == Decision::kOpen) {
-      return NoPlanFoundError(found + "; it is not proven that none does", SpentLimit::kTime);
+      if (CheckInterruption(limits_).has_value()) {
+        return NoPlanFoundError(found + "; it is not proven that none does", SpentLimit::kTime);
+      }
+      return NoPlanFoundError(found + "; whether another does is open within the gap: lower it (--gap) or the target");
     }
     Infeasibility infeasibility;
     infeasibility.Add({.resource = "time",

@@ -47,6 +47,23 @@ void MoveToFront(const Places& places, JointPlan& plan) {
   for (JointStage& stage : plan.stages) stage.first_slot -= static_cast<int32_t>(idle);
 }
 
+// `plan` with each stage as close to the front of its class as those before it let it be; nullopt: they do not fit so.
+std::optional<JointPlan> Packed(const DeviceRow& row, JointPlan plan, bool is_closest) {
+  int32_t number = -1;
+  int64_t from = 0;
+  for (JointStage& stage : plan.stages) {
+    const int32_t own = row.ClassOf(stage.first_slot);
+    if (own != number) from = row.StartOf(own);
+    number = own;
+    const int64_t devices = stage.degrees.devices();
+    const int64_t slot = row.NextBlock(number, from, devices, is_closest);
+    if (slot < 0) return std::nullopt;
+    stage.first_slot = static_cast<int32_t>(slot);
+    from = slot + row.At(number).TakenBy(devices);
+  }
+  return plan;
+}
+
 JointConfiguration ConfigurationOf(PipelineOrder order, const EqualStagePipeline& equal) {
   return {.order = order,
           .num_stages = equal.num_stages,
@@ -228,12 +245,23 @@ class JointSearch {
 
   void Offer(JointPlan plan) {
     MoveToFront(places_, plan);
-    CostJointPlan(request_.pricer, row_, request_.reserved_bytes, plan);
+    Cost(plan);
     if (plan.step.count() >= best_) return;
+    // Devices that idle are the last ones of their class, where that takes no longer.
+    for (const bool is_closest : {false, true}) {
+      std::optional<JointPlan> packed = Packed(row_, plan, is_closest);
+      if (!packed.has_value()) continue;
+      Cost(*packed);
+      if (packed->step > plan.step || !IsHeld(row_, request_.reserved_bytes, *packed)) continue;
+      plan = *std::move(packed);
+      break;
+    }
     best_ = plan.step.count();
     on_plan_(plan);
     outcome_.plan = std::move(plan);
   }
+
+  void Cost(JointPlan& plan) const { CostJointPlan(request_.pricer, row_, request_.reserved_bytes, plan); }
 
   void NoteBound(int64_t bound) { outcome_.step_bound_ps = std::min(outcome_.step_bound_ps, bound); }
 

@@ -239,6 +239,8 @@ int64_t LikeStages::LeastSumPs(int32_t stage, int32_t layers, bool again) const 
   const bool has_end = EndOf(stage).exists;
   const int32_t fewest = are_alike_ ? 1 : 0;
   const auto chunk_ps = [&](int32_t count, bool is_end) {
+    // What is known when the time is over proves nothing.
+    if (poller_.ShouldStop(kUnitsPerChoice)) return int64_t{0};
     return ChunkPs(stage, count, is_end, room, again).value_or(kDoesNotFit);
   };
   for (int32_t count = has_end ? 0 : fewest; count <= layers; ++count) {
@@ -250,6 +252,7 @@ int64_t LikeStages::LeastSumPs(int32_t stage, int32_t layers, bool again) const 
   }
   for (int32_t chunk = 1; chunk < interleaving_.chunks; ++chunk) {
     for (std::size_t sum = least.size(); sum-- > 0;) {
+      if (poller_.ShouldStop(static_cast<int64_t>(1 + sum))) return 0;
       int64_t best = kDoesNotFit;
       for (std::size_t count = 0; count <= sum; ++count) best = std::min(best, plain[count] + least[sum - count]);
       least[sum] = best;

@@ -71,7 +71,8 @@ class LikeStages {
   int64_t BestLongestChunkPs(int32_t stage, int32_t layers, int32_t* beside_end) const;
   // What all chunks of a stage take at least: as if they shared what is left of the device.
   int64_t SharedRoomPs(int32_t stage, int32_t layers) const;
-  // The same where each has its part of it, over all ways to divide the layers among them. O(chunks x layers^2).
+  // The same where each has its part of it, over all ways to divide the layers among them. Interrupted: 0, or less than
+  // could be. O(chunks x layers^2).
   int64_t LeastSumPs(int32_t stage, int32_t layers, bool again) const;
   int64_t StagePs(int32_t stage, int32_t layers) const;
   // What no step takes less than in which stage k of S, counted from 0, has so many of the layers that are dealt out:

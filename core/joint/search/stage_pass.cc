@@ -92,7 +92,7 @@ void StagePass::SetBounds() {
         }
       }
     }
-    rest_.push_back(rest_.back() + least);
+    rest_.push_back(SaturatingAdd(rest_.back(), least));
     work_.push_back(work_.back() + least_work);
     held += least_held;
     holders_.push_back(static_cast<int64_t>(std::ceil(std::min(held, kManyDevices) * (1 - kRoundings))));

@@ -82,7 +82,8 @@ class StagePass {
   // Or by nothing: stages that fit take no time (LeastDevices).
   enum class Measure { kTime, kPace, kNothing };
 
-  // All outlive the object. `options` are not empty. `num_stages`: nullopt: any.
+  // All outlive the object. `num_stages`: nullopt: any. REQUIRES: `options` are not empty, and each layer can run with
+  // one of them on some class, as in every family (ListFamilies).
   StagePass(const Places& places, int32_t num_layers, int64_t micro_batches, std::optional<int32_t> num_stages,
             std::vector<SpreadOption>& options, Poller& poller, Measure measure = Measure::kTime);
 

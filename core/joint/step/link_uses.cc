@@ -32,9 +32,18 @@ class LinkTable {
   // A kind of links, the number of one, and its direction.
   using Key = std::tuple<int64_t, int64_t, bool>;
 
+  explicit LinkTable(int64_t most_uses) : free_(most_uses) {}
+
+  // Beyond the most uses others are left out.
   void Use(Flow flow, const Key& key, double bytes_per_second, double capacity) {
-    uses_[key][flow] += bytes_per_second / capacity;
+    InterruptionPoint(kUnitsPerUse);
+    if (is_full()) return;
+    const auto [use, is_new] = uses_[key].try_emplace(flow, 0);
+    use->second += bytes_per_second / capacity;
+    if (is_new) --free_;
   }
+
+  bool is_full() const { return free_ < 0; }
 
   // By the uses of a link: the first of those that are used so, and how many there are in either direction.
   struct Alike {
@@ -42,13 +51,20 @@ class LinkTable {
     int64_t sending = 0;
     int64_t receiving = 0;
   };
-  std::vector<std::pair<std::map<Flow, double>, Alike>> Distinct() const {
+  // Leaves nothing behind, so that no use is held twice.
+  std::vector<std::pair<std::map<Flow, double>, Alike>> TakeDistinct() {
     std::map<std::map<Flow, double>, Alike> alike;
-    for (const auto& [key, uses] : uses_) {
-      Alike& entry = alike.try_emplace(Rounded(uses), Alike{key}).first->second;
-      ++(std::get<2>(key) ? entry.receiving : entry.sending);
+    while (!uses_.empty()) {
+      auto link = uses_.extract(uses_.begin());
+      InterruptionPoint(kUnitsPerUse * link.mapped().size());
+      Alike& entry = alike.try_emplace(Rounded(std::move(link.mapped())), Alike{link.key()}).first->second;
+      ++(std::get<2>(link.key()) ? entry.receiving : entry.sending);
     }
-    std::vector<std::pair<std::map<Flow, double>, Alike>> distinct(alike.begin(), alike.end());
+    std::vector<std::pair<std::map<Flow, double>, Alike>> distinct;
+    while (!alike.empty()) {
+      auto link = alike.extract(alike.begin());
+      distinct.emplace_back(std::move(link.key()), link.mapped());
+    }
     std::sort(distinct.begin(), distinct.end(),
               [](const auto& a, const auto& b) { return a.second.first < b.second.first; });
     return distinct;
@@ -62,7 +78,10 @@ class LinkTable {
     return uses;
   }
 
+  static constexpr std::size_t kUnitsPerUse = 20;
+
   std::map<Key, std::map<Flow, double>> uses_;
+  int64_t free_;
 };
 
 // The links of a cluster between devices.
@@ -135,6 +154,7 @@ class TreeWays : public Ways {
     const int64_t node = NodeOf(own);
     const int64_t peer = NodeOf(other);
     if (node == peer) return table.Use(flow, {kInside, own.index(), receives}, rate, inside_);
+    InterruptionPoint(ranks.size());
     const auto is_here = [&](DeviceId rank) { return NodeOf(rank) == node; };
     const auto together = static_cast<double>(std::count_if(ranks.begin(), ranks.end(), is_here));
     for (std::size_t l = 0; l < levels_.size(); ++l) {
@@ -170,7 +190,7 @@ class PairWays : public Ways {
   }
 
   void Send(Flow flow, DeviceId a, DeviceId b, const Ranks& /*ranks*/, double rate, LinkTable& table) override {
-    const std::vector<DeviceId>& way = WayOf(a, b);
+    const std::vector<DeviceId> way = WayOf(a, b);
     for (std::size_t i = 1; i < way.size(); ++i) {
       table.Use(flow, {way[i - 1].index(), way[i].index(), false}, rate, CapacityOf(way[i - 1], way[i]));
     }
@@ -186,14 +206,14 @@ class PairWays : public Ways {
  private:
   const std::string& NameOf(int64_t device) const { return cluster_.devices[static_cast<std::size_t>(device)].name; }
 
-  const std::vector<DeviceId>& WayOf(DeviceId a, DeviceId b) {
+  std::vector<DeviceId> WayOf(DeviceId a, DeviceId b) {
+    if (pairs_.Grid() != nullptr) return WayBetween(*pairs_.Grid(), a, b);
+    if (!router_.has_value()) return {a, b};
+    if (ways_.size() >= kMostWays) ways_.clear();
     const auto [entry, is_new] = ways_.try_emplace({a, b});
     if (is_new) {
-      if (pairs_.Grid() != nullptr) {
-        entry->second = WayBetween(*pairs_.Grid(), a, b);
-      } else {
-        entry->second = router_.has_value() ? router_->WayBetween(a, b) : std::vector<DeviceId>{a, b};
-      }
+      InterruptionPoint(widest_.size() * kUnitsPerLink);
+      entry->second = router_->WayBetween(a, b);
     }
     return entry->second;
   }
@@ -204,12 +224,15 @@ class PairWays : public Ways {
     return found == widest_.end() ? pairs_.Between(a, b).bytes_per_second : found->second;
   }
 
+  static constexpr std::size_t kMostWays = 100'000;
+  static constexpr std::size_t kUnitsPerLink = 20;
+
   const Cluster& cluster_;
   const PairLinks& pairs_;
   std::optional<Router> router_;
   // Of explicit links, by both ends.
   std::map<std::pair<DeviceId, DeviceId>, double> widest_;
-  // As they were asked for.
+  // Over explicit links, since rings and all-to-alls of a stage ask for many of them again.
   std::map<std::pair<DeviceId, DeviceId>, std::vector<DeviceId>> ways_;
 };
 
@@ -235,15 +258,16 @@ std::vector<Ranks> GroupsOf(std::span<const DeviceId> devices, const RankGroup& 
 
 class UseFinder {
  public:
-  UseFinder(const Cluster& cluster, const DeviceRow& row, const JointPlan& plan)
-      : row_(row), plan_(plan), ways_(WaysOf(cluster, row.cluster())) {}
+  UseFinder(const Cluster& cluster, const DeviceRow& row, const JointPlan& plan, int64_t most_uses)
+      : row_(row), plan_(plan), ways_(WaysOf(cluster, row.cluster())), table_(most_uses) {}
 
-  StageLinkUses Find() {
-    for (std::size_t s = 0; s < plan_.stages.size(); ++s) {
+  std::optional<StageLinkUses> Find() {
+    for (std::size_t s = 0; s < plan_.stages.size() && !table_.is_full(); ++s) {
       AddGroups(s);
       AddTransfers(s);
     }
     if (plan_.stages.size() > 1) AddEnds();
+    if (table_.is_full()) return std::nullopt;
     return Named();
   }
 
@@ -281,7 +305,6 @@ class UseFinder {
   }
 
   void Move(Flow flow, DeviceId a, DeviceId b, const Ranks& ranks, double rate) {
-    InterruptionPoint(ranks.size());
     ways_->Send(flow, a, b, ranks, rate, table_);
     ways_->Receive(flow, a, b, ranks, rate, table_);
   }
@@ -303,8 +326,8 @@ class UseFinder {
         kBytes / static_cast<double>(group.ranks) / exchange.AllToAll(kBytes, group) * kPicosecondsPerSecond;
     for (const Ranks& ranks : GroupsOf(row_.DevicesOf(plan_.stages[s]), group)) {
       for (const DeviceId a : ranks) {
-        InterruptionPoint(ranks.size() * 100);
         for (const DeviceId b : ranks) {
+          if (table_.is_full()) return;
           if (a == b) continue;
           ways_->Send(FlowOf(s, ExchangeGroup::kExpert), a, b, {a}, rate, table_);
           ways_->Receive(FlowOf(s, ExchangeGroup::kExpert), a, b, {b}, rate, table_);
@@ -380,6 +403,7 @@ class UseFinder {
     for (std::size_t i = 0; i < links.size(); ++i) {
       const std::vector<std::size_t>& others = by_flow[links[i].first.begin()->first];
       const bool is_narrow = std::none_of(others.begin(), others.end(), [&](std::size_t other) {
+        InterruptionPoint(kUnitsPerComparison);
         if (other == i || !IsNoWider(links[other].first, links[i].first)) return false;
         // Of equals the first stays.
         return !IsNoWider(links[i].first, links[other].first) || other < i;
@@ -398,10 +422,10 @@ class UseFinder {
                         are_both || is_way ? "" : (alike.sending > 0 ? ", out" : ", in"));
   }
 
-  StageLinkUses Named() const {
+  StageLinkUses Named() {
     StageLinkUses uses;
     uses.stages.resize(plan_.stages.size());
-    for (const auto& [flows, alike] : Narrow(table_.Distinct())) {
+    for (const auto& [flows, alike] : Narrow(table_.TakeDistinct())) {
       const auto link = static_cast<int32_t>(uses.links.size());
       uses.links.push_back(NameOf(alike));
       for (const auto& [flow, share] : flows) {
@@ -414,6 +438,7 @@ class UseFinder {
   static constexpr double kPicosecondsPerSecond = 1e12;
   static constexpr double kBytes = 1e12;
   static constexpr double kSame = 1e-12;
+  static constexpr std::size_t kUnitsPerComparison = 10;
 
   const DeviceRow& row_;
   const JointPlan& plan_;
@@ -423,8 +448,9 @@ class UseFinder {
 
 }  // namespace
 
-StageLinkUses LinkUsesOf(const Cluster& cluster, const DeviceRow& row, const JointPlan& plan) {
-  return UseFinder(cluster, row, plan).Find();
+std::optional<StageLinkUses> LinkUsesOf(const Cluster& cluster, const DeviceRow& row, const JointPlan& plan,
+                                        int64_t most_uses) {
+  return UseFinder(cluster, row, plan, most_uses).Find();
 }
 
 }  // namespace planwright

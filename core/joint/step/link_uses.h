@@ -15,6 +15,8 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -44,8 +46,14 @@ struct StageLinkUses {
   }
 };
 
-// `plan` is placed in the row, whose devices are those of `cluster`. O(ranks x (levels + ranks of expert groups)).
-StageLinkUses LinkUsesOf(const Cluster& cluster, const DeviceRow& row, const JointPlan& plan);
+// The most uses of links by exchanges of stages: some 200 MB while they are looked for.
+inline constexpr int64_t kMostLinkUses = 1'000'000;
+
+// `plan` is placed in the row, whose devices are those of `cluster`; nullopt: the stages use links in more than
+// `most_uses` ways. Heeds interruption (interruption.h). With U uses O(U log U + ranks x (levels + ranks of expert
+// groups) x links of a way), and of links that are used alike, of which D are left, O(D^2 x exchanges that meet there).
+std::optional<StageLinkUses> LinkUsesOf(const Cluster& cluster, const DeviceRow& row, const JointPlan& plan,
+                                        int64_t most_uses = kMostLinkUses);
 
 }  // namespace planwright
 

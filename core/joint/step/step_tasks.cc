@@ -47,7 +47,10 @@ class TaskWriter {
     list_.order.resize(list_.resources.size());
     for (std::size_t s = 0; s < plan_.stages.size(); ++s) AddStage(static_cast<int64_t>(s));
     for (int64_t run = 0; run < shape_.runs(); ++run) {
-      for (int64_t batch = 0; batch < shape_.micro_batches; ++batch) Connect(run, batch);
+      for (int64_t batch = 0; batch < shape_.micro_batches; ++batch) {
+        InterruptionPoint();
+        Connect(run, batch);
+      }
     }
     return std::move(list_);
   }
@@ -298,6 +301,18 @@ int64_t TasksOf(const std::vector<PassSlice>& slices) {
   return tasks;
 }
 
+// Of copying and joining a slice.
+constexpr std::size_t kUnitsPerSlice = 50;
+
+// Layers of the longest run.
+int64_t LongestRun(const JointPlan& plan) {
+  std::size_t longest = 1;
+  for (const JointStage& stage : plan.stages) {
+    for (const JointChunk& chunk : stage.chunks) longest = std::max(longest, chunk.recomputation.size());
+  }
+  return static_cast<int64_t>(longest);
+}
+
 // No fewer than there are: of a run and micro-batch four transfers and the gradients of weights beside its slices, of a
 // stage all exchanges at the end.
 int64_t TasksOf(const std::vector<StageSlices>& stages, const JointPlan& plan) {
@@ -330,10 +345,11 @@ std::optional<StepOnLinks> StepTasksOnLinks(const LayerPricer& pricer, const Dev
                                             const std::vector<std::string>& names, const StageLinkUses& uses,
                                             const TaskLimits& limits) {
   const std::vector<StageSlices> layers = SlicesOf(pricer, row, plan);
+  const int64_t longest = LongestRun(plan);
   StepOnLinks step;
   std::vector<StageSlices> slices = layers;
-  const auto most_layers = static_cast<int64_t>(pricer.kinds().size());
-  while (step.layers_per_task < most_layers && TasksOf(slices, plan) > limits.wanted) {
+  while (step.layers_per_task < longest && TasksOf(slices, plan) > limits.wanted) {
+    InterruptionPoint(pricer.kinds().size() * kUnitsPerSlice);
     slices = layers;
     JoinSlices(++step.layers_per_task, slices);
   }

@@ -36,19 +36,19 @@ TaskList StepTasks(const LayerPricer& pricer, const DeviceRow& row, const JointP
 struct StepOnLinks {
   // Links are behind the stages among the resources.
   TaskList list;
-  // So many layers are a task of computation.
+  // So many layers of a run are a task of computation; at most those of the longest run.
   int64_t layers_per_task = 1;
 };
 
 struct TaskLimits {
-  // Layers are taken together so that there are no more, as far as that goes.
+  // Layers are taken together so that there are no more; whole passes may still be more.
   int64_t wanted = 250'000;
   // nullopt where there would be more; fits into 32 bits.
   int64_t most = 1'000'000;
 };
 
-// The same with exchanges as tasks; without contention the last one ends at the simulated step as well. O(tasks +
-// layers^2).
+// The same with exchanges as tasks; without contention the last one ends at the simulated step as well. Heeds
+// interruption (interruption.h). O(tasks + layers x layers of the longest run).
 std::optional<StepOnLinks> StepTasksOnLinks(const LayerPricer& pricer, const DeviceRow& row, const JointPlan& plan,
                                             const std::vector<std::string>& names, const StageLinkUses& uses,
                                             const TaskLimits& limits);

@@ -164,10 +164,15 @@ class JointRequestRun {
     CostJointPlan(pricer(), row, problem_.memory_model.reserved_bytes, placed->plan);
     const std::vector<std::string> names = StageNames(plan);
     if (!on_links) return JointStep{StepTasks(pricer(), row, placed->plan, names), 0};
-    const StageLinkUses uses = LinkUsesOf(cluster_, row, placed->plan);
+    const std::optional<StageLinkUses> uses = LinkUsesOf(cluster_, row, placed->plan);
+    if (!uses.has_value()) {
+      violations.Add("collectives", absl::StrCat("must be in passes where the exchanges of stages use more than ",
+                                                 kMostLinkUses, " links, each exchange counted by itself"));
+      return violations.ToStatus();
+    }
     // A timeline of the wanted size is one that viewers open.
     std::optional<StepOnLinks> step =
-        StepTasksOnLinks(pricer(), row, placed->plan, names, uses, {.wanted = kMostTasks / 4, .most = kMostTasks});
+        StepTasksOnLinks(pricer(), row, placed->plan, names, *uses, {.wanted = kMostTasks / 4, .most = kMostTasks});
     if (!step.has_value()) return TooManyTasks(", those of collectives among them");
     return JointStep{std::move(step->list), step->layers_per_task};
   }

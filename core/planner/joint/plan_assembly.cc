@@ -13,7 +13,7 @@ namespace planwright {
 namespace {
 
 constexpr char kAlgorithm[] = "joint_search";
-constexpr char kVersion[] = "2";
+constexpr char kVersion[] = "3";
 
 class PlanAssembly {
  public:

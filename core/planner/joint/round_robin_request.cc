@@ -245,7 +245,21 @@ std::optional<Shortage> TooManyStages(const RoundRobinInstance& instance) {
                                               " devices, and there are ", instance.devices)};
 }
 
-absl::Status NoPlan(const RoundRobinInstance& instance, const RoundRobinOutcome& outcome, const SolveLimits& limits) {
+// What the optimizer counts for, where that is why nothing fits; empty: it counts for nothing. `without`: the instance
+// without it.
+std::string OptimizerText(const ResolvedProblem& problem, const RoundRobinInstance& without,
+                          const SolveLimits& limits) {
+  // Any plan will do.
+  constexpr double kWideGap = 0.99;
+  const double factor = problem.memory_model.optimizer_bytes_per_parameter_byte;
+  if (factor == 0) return "";
+  const RoundRobinOutcome outcome = SearchRoundRobin(without, kWideGap, limits, [](const RoundRobinOutcome&) {});
+  return absl::StrCat("; the optimizer counts ", factor, " times the parameters (problem.memory_model)",
+                      outcome.stages.has_value() ? ", and without it they fit (--memory_preset=sgd)" : "");
+}
+
+absl::Status NoPlan(const RoundRobinInstance& instance, const RoundRobinOutcome& outcome, const SolveLimits& limits,
+                    const std::function<std::string()>& why) {
   if (outcome.may_take_longer && !outcome.is_interrupted) {
     Violations violations;
     violations.Add("graph",
@@ -254,10 +268,15 @@ absl::Status NoPlan(const RoundRobinInstance& instance, const RoundRobinOutcome&
   }
   if (outcome.is_proven) {
     Infeasibility infeasibility;
-    infeasibility.Add(TooManyStages(instance).value_or(
-        Shortage{.resource = "memory",
-                 .subject = "",
-                 .description = "no contiguous stages fit the devices that may be used, whatever is computed again"}));
+    if (std::optional<Shortage> stages = TooManyStages(instance); stages.has_value()) {
+      infeasibility.Add(*std::move(stages));
+    } else {
+      infeasibility.Add({.resource = "memory",
+                         .subject = "",
+                         .description = absl::StrCat("no contiguous stages fit the devices that may be used, whatever "
+                                                     "is computed again",
+                                                     why())});
+    }
     return InfeasibleError(infeasibility);
   }
   if (limits.stop.stop_requested()) return absl::CancelledError("cancelled before a plan was found");
@@ -327,8 +346,12 @@ absl::StatusOr<Plan> MakeRoundRobinPlan(const OperatorGraph& graph, const Cluste
         if (plan.ok()) on_incumbent(*plan);
       });
   RETURN_IF_ERROR(incumbent_status);
-  if (!outcome.stages.has_value()) return NoPlan(instance, outcome, limits);
-  return plan_of(outcome);
+  if (outcome.stages.has_value()) return plan_of(outcome);
+  return NoPlan(instance, outcome, limits, [&] {
+    ResolvedProblem lighter = problem;
+    lighter.memory_model.optimizer_bytes_per_parameter_byte = 0;
+    return OptimizerText(problem, MakeRoundRobinInstance(graph, cluster, lighter, training.devices), limits);
+  });
 }
 
 absl::StatusOr<TaskList> RoundRobinStepTasks(const Cluster& cluster, const Plan& plan) {

@@ -290,6 +290,12 @@ TEST_F(ProgramTest, GoldenUsageErrors) {
   EXPECT_EQ(error_of({"plan", "--tokens_within=2e12"}),
             "error: --tokens_within: must be tokens and the time for them, such as 2e12/30d, is \"2e12\"\n"
             "`planwright help plan` explains the flags.\n");
+  EXPECT_EQ(error_of({"plan", "--tokens_within=2e12/30d", "--target_tokens_per_second=1e6"}),
+            "error: --target_tokens_per_second: must not be given beside --tokens_within: both say the speed\n"
+            "`planwright help plan` explains the flags.\n");
+  EXPECT_EQ(error_of({"plan", "--target_tokens_per_second=1e6", "--tokens_within=2e12/30d"}),
+            "error: --tokens_within: must not be given beside --target_tokens_per_second: both say the speed\n"
+            "`planwright help plan` explains the flags.\n");
   EXPECT_EQ(error_of({"plan", "--graph=/nowhere.json"}),
             "error: cannot read /nowhere.json: No such file or directory\n"
             "Check the path; built-in models and clusters are written zoo:NAME.\n");
@@ -322,6 +328,45 @@ TEST_F(ProgramTest, PrintsEveryViolationThatTheServiceNames) {
   EXPECT_EQ(err_.str(),
             "error: problem.split: NON_CONTIGUOUS is not supported by this version\n"
             "Mend what is named above and try again.\n");
+}
+
+TEST_F(ProgramTest, NamesTheFlagsBesideTheFieldsThatTheySet) {
+  google::rpc::BadRequest bad_request;
+  const auto add = [&](const char* field, const char* description) {
+    auto* violation = bad_request.add_field_violations();
+    violation->set_field(field);
+    violation->set_description(description);
+  };
+  add("problem.joint.target_tokens_per_second", "must not be set unless problem.objective is MIN_DEVICES");
+  add("problem.joint.global_batch", "must be set beside other settings of the joint search");
+  add("problem.joint.micro_batch_samples[1]", "must divide the global batch");
+  add("problem.num_replicas", "must be 1");
+  add("problem.schedule", "must be unset");
+  service_.plan = [&] { return WithDetail(absl::InvalidArgumentError("x"), bad_request); };
+  const char* const rest =
+      "error: problem.joint.global_batch (--global_batch): must be set beside other settings of the joint search\n"
+      "error: problem.joint.micro_batch_samples[1] (--samples): must divide the global batch\n"
+      "error: problem.num_replicas: must be 1\n"
+      "error: problem.schedule: must be unset\n"
+      "Mend what is named above and try again.\n";
+  Plan({"--tokens-within", "2e12/30d", "--samples=1,3", "--schedule=gpipe"});
+  EXPECT_EQ(err_.str(),
+            absl::StrCat("error: problem.joint.target_tokens_per_second (--tokens_within): must not be set unless "
+                         "problem.objective is MIN_DEVICES\n",
+                         rest));
+  Plan({"--target_tokens_per_second=1e6", "--samples=1,3", "--schedule=gpipe"});
+  EXPECT_EQ(err_.str(),
+            absl::StrCat("error: problem.joint.target_tokens_per_second (--target_tokens_per_second): must not be set "
+                         "unless problem.objective is MIN_DEVICES\n",
+                         rest));
+}
+
+TEST_F(ProgramTest, TheHelpOfADeadlineInTokensSaysItsUnits) {
+  EXPECT_EQ(Run({"help", "plan"}), ExitCode::kOk);
+  const std::string help = out_.str();
+  const std::string flag = help.substr(help.find("--tokens_within"), 500);
+  EXPECT_THAT(flag, HasSubstr("ms, us, s, m, h and d"));
+  EXPECT_THAT(flag, HasSubstr("a bare number is"));
 }
 
 TEST_F(ProgramTest, ExplainsWhyNoPlanExists) {

@@ -154,6 +154,28 @@ TEST(TextReportTest, SaysThatAPlanIsProvenOptimal) {
   EXPECT_THAT(PlanReport(plan, ""), StartsWith("12.500 ms per micro-batch, proven optimal\n"));
 }
 
+// What is proven of a plan of the joint search is its step task by task; its objective, the closed form, may have a
+// gap.
+TEST(TextReportTest, ProvesTheStepOfAJointPlanTaskByTask) {
+  v1::Plan plan = Parse<v1::Plan>(R"pb(
+    objective_ms: 12.5
+    lower_bound_ms: 12.4
+    relative_gap: 0.008
+    joint { simulated_step_ms: 12.25 simulated_bound_ms: 12.25 tokens_per_second: 99999.7 }
+    provenance { algorithm: "joint" proven_optimal: true }
+  )pb");
+  EXPECT_THAT(PlanReport(plan, "x"), StartsWith("x: 12.500 ms per step, at most 0.8 % from the best\n"));
+  EXPECT_THAT(PlanReport(plan, "x"), HasSubstr("12.250 ms, proven optimal\n"));
+  // Rounded down, so that a target of what is printed is reached.
+  EXPECT_THAT(PlanReport(plan, "x"), HasSubstr(" 99999 tokens/s"));
+  plan.set_relative_gap(0);
+  EXPECT_THAT(PlanReport(plan, "x"), StartsWith("x: 12.500 ms per step, proven optimal\n"));
+  plan.mutable_provenance()->set_proven_optimal(false);
+  plan.mutable_joint()->set_simulated_bound_ms(12);
+  EXPECT_THAT(PlanReport(plan, "x"), StartsWith("x: 12.500 ms per step, at most 0 % from the best\n"));
+  EXPECT_THAT(PlanReport(plan, "x"), HasSubstr("12.250 ms, no plan below 12.000 ms\n"));
+}
+
 TEST(TextReportTest, CountsReplicasAndTheirAllReduceInLinesThatFit) {
   v1::Plan plan = Wire<v1::Plan>(kPlan);
   EXPECT_THAT(PlanReport(plan, ""), Not(HasSubstr("reduce ms")));

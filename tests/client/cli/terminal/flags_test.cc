@@ -57,6 +57,14 @@ TEST_F(FlagsTest, AnArgumentMayBeTheValueOfABareFlag) {
   EXPECT_EQ(Parse({"--"}).message(), "\"--\" is not a flag; flags begin with --");
 }
 
+TEST_F(FlagsTest, TellsWhichFlagsWereGiven) {
+  const std::vector<std::string> arguments = {"--time-limit", "10s", "--graph=a", "--local"};
+  ASSERT_TRUE(Parse(arguments).ok());
+  std::vector<std::string> names;
+  for (const Flag* flag : GivenFlags(arguments, groups_)) names.push_back(flag->name);
+  EXPECT_THAT(names, ::testing::ElementsAre("time_limit", "graph", "local"));
+}
+
 TEST_F(FlagsTest, HelpShowsEveryFlagUnderItsHeading) {
   const std::string help = FlagsHelp(groups_);
   EXPECT_THAT(help, HasSubstr("Input:\n  --graph=FILE                    the graph\n\nSearch:\n"));

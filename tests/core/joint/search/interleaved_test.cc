@@ -7,12 +7,15 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "core/base/random.h"
 #include "core/joint/cost/stage_cost.h"
+#include "core/joint/search/fewest_search.h"
 #include "core/joint/search/joint_search.h"
 #include "tests/property/cases.h"
 
@@ -90,6 +93,29 @@ class LightEndsPricer : public ChainPricer {
     }
     return prices;
   }
+};
+
+// Four layers that take as long and hold so many bytes each. `kinds`: which are alike.
+class HeldBytesPricer : public ChainPricer {
+ public:
+  explicit HeldBytesPricer(std::vector<int32_t> kinds) : ChainPricer(1, 4, true), kinds_(std::move(kinds)) {}
+
+  const std::vector<int32_t>& kinds() const override { return kinds_; }
+
+  std::vector<LayerPrice> Price(const PriceQuery&) const override {
+    std::vector<LayerPrice> prices;
+    for (const int64_t bytes : {5, 1, 5, 9}) {
+      LayerPrice& price = prices.emplace_back();
+      price.forward_ps = 10;
+      price.backward_ps = 20;
+      price.modes[0] = {0, 0};
+      price.parameter_bytes = bytes;
+    }
+    return prices;
+  }
+
+ private:
+  std::vector<int32_t> kinds_;
 };
 
 struct Case {
@@ -291,6 +317,34 @@ TEST(InterleavedTest, StagesWhoseWorkEndsLastHaveFewerLayers) {
   }
   // With the two ends: the last stage would take as long as the first one, and begins later.
   EXPECT_EQ(layers, (std::vector<std::size_t>{4, 3, 3}));
+}
+
+// Devices of 10 bytes hold the first and the third, and the second and the fourth of layers of 5, 1, 5 and 9 bytes; no
+// two of them hold runs of layers that follow each other.
+TEST(InterleavedTest, ChunksOfUnlikeLayersHoldWhatNoStageDoes) {
+  Case from = MakeCase(1, true);
+  from.cluster.classes.front() = {DeviceClassId(0), 1, 2, 10};
+  from.settings.global_batch = 2;
+  from.settings.micro_batch_samples = {1};
+  from.settings.orders = {PipelineOrder::kOneFOneB, PipelineOrder::kInterleaved};
+  const HeldBytesPricer unlike({0, 1, 2, 3});
+  const JointRequest request{unlike, from.cluster, from.settings, 0, 0};
+  const JointOutcome outcome = SearchJoint(request, SolveLimits(), [](const JointPlan&) {});
+  ASSERT_TRUE(outcome.plan.has_value());
+  EXPECT_EQ(outcome.plan->order, PipelineOrder::kInterleaved);
+  const FewestOutcome plain = SearchFewestDevices(request, std::nullopt, 2, SolveLimits());
+  EXPECT_FALSE(plain.plan.has_value());
+  EXPECT_TRUE(plain.is_proven);
+  // So what 1F1B does not hold proves nothing here.
+  EXPECT_FALSE(PlainHoldsWhatOthersDo(request));
+  from.settings.orders = {PipelineOrder::kInterleaved};
+  EXPECT_FALSE(PlainHoldsWhatOthersDo({unlike, from.cluster, from.settings, 0, 0}));
+  from.settings.orders = {PipelineOrder::kOneFOneB};
+  EXPECT_TRUE(PlainHoldsWhatOthersDo({unlike, from.cluster, from.settings, 0, 0}));
+  // Layers alike between the ends.
+  from.settings.orders = {PipelineOrder::kOneFOneB, PipelineOrder::kInterleaved};
+  const HeldBytesPricer alike({0, 1, 1, 3});
+  EXPECT_TRUE(PlainHoldsWhatOthersDo({alike, from.cluster, from.settings, 0, 0}));
 }
 
 TEST(InterleavedTest, LongerChainsHaveSoundBoundsOfSimulatedSteps) {

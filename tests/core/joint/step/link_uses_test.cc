@@ -5,8 +5,10 @@
 
 #include <algorithm>
 #include <map>
+#include <stop_token>
 #include <string>
 
+#include "core/base/interruption.h"
 #include "tests/core/joint/step/training_plans.h"
 
 namespace planwright {
@@ -14,6 +16,7 @@ namespace {
 
 using ::testing::DoubleNear;
 using ::testing::IsEmpty;
+using ::testing::Not;
 using ::testing::Pair;
 using ::testing::UnorderedElementsAre;
 
@@ -36,7 +39,7 @@ std::map<std::string, double> Named(const StageLinkUses& uses, const std::vector
 }
 
 StageLinkUses UsesOf(const TrainingCase& training, const PlanChoices& choices) {
-  return LinkUsesOf(training.cluster, training.row, MakeTrainingPlan(training, choices));
+  return *LinkUsesOf(training.cluster, training.row, MakeTrainingPlan(training, choices));
 }
 
 TEST(LinkUsesTest, ATensorGroupInANodeFillsItsLinks) {
@@ -83,6 +86,44 @@ TEST(LinkUsesTest, RingsOfAStageAcrossRacksLeaveEachRackOnce) {
   EXPECT_THAT(named, UnorderedElementsAre(Pair("ports of nodes 0 to 1 x 2", DoubleNear(0.5, 1e-9))));
 }
 
+// All-to-alls of expert groups on a grid use no more than its links, however many pairs of ranks there are; where more
+// are used than are allowed, none are told.
+TEST(LinkUsesTest, UsesOfLinksAreBounded) {
+  Cluster cluster = *MakeZooCluster("dgx-h100:8");
+  GridInterconnect grid;
+  grid.dimensions = {8, 8};
+  grid.link_bandwidth_bytes_per_second = 25e9;
+  cluster.interconnect = grid;
+  const TrainingCase training("mixtral-8x7b", cluster);
+  const JointPlan plan = MakeTrainingPlan(training, {.degrees = {.tensor = 4, .expert = 8, .data = 16}});
+  ASSERT_NE(plan.step, kBeyondPrices);
+  const auto with_most = [&](int64_t uses) { return LinkUsesOf(training.cluster, training.row, plan, uses); };
+  const auto all = with_most(kMostLinkUses);
+  ASSERT_TRUE(all.has_value());
+  EXPECT_THAT(all->Of(0, ExchangeGroup::kExpert), Not(IsEmpty()));
+  EXPECT_FALSE(with_most(100).has_value());
+  // 2 x 2 x 7 x 8 links between neighbours, each used by at most the tensor, data, expert and experts' exchanges.
+  const auto enough = with_most(224 * 4);
+  ASSERT_TRUE(enough.has_value());
+  EXPECT_EQ(enough->links, all->links);
+}
+
+TEST(LinkUsesTest, IsInterrupted) {
+  const TrainingCase training("mixtral-8x7b", Racks(8));
+  const JointPlan plan = MakeTrainingPlan(training, {.degrees = {.tensor = 2, .expert = 8, .data = 64}});
+  ASSERT_NE(plan.step, kBeyondPrices);
+  const StageLinkUses uses = *LinkUsesOf(training.cluster, training.row, plan);
+  std::stop_source stop;
+  stop.request_stop();
+  SolveLimits limits;
+  limits.stop = stop.get_token();
+  const InterruptionScope scope(&limits);
+  EXPECT_THROW(LinkUsesOf(training.cluster, training.row, plan), Interrupted);
+  EXPECT_THROW(
+      StepTasksOnLinks(training.pricer, training.row, plan, training.Names(plan), uses, {.wanted = 1, .most = 100'000}),
+      Interrupted);
+}
+
 // The share of a device is what remains where all exchange at the same time, so no exchange of a stage overfills a
 // link.
 TEST(LinkUsesTest, NoExchangeOverfillsPortsThatAreSharedByDevices) {
@@ -95,7 +136,7 @@ TEST(LinkUsesTest, NoExchangeOverfillsPortsThatAreSharedByDevices) {
     const JointPlan plan = MakeTrainingPlan(training, RandomChoices(random, training.row.size()));
     if (plan.step == kBeyondPrices) continue;
     ++seen;
-    const StageLinkUses uses = LinkUsesOf(training.cluster, training.row, plan);
+    const StageLinkUses uses = *LinkUsesOf(training.cluster, training.row, plan);
     for (const auto& stage : uses.stages) {
       for (const std::vector<LinkUse>& of : stage) {
         for (const LinkUse& use : of) EXPECT_LE(use.share, 1 + 1e-9) << uses.links[static_cast<std::size_t>(use.link)];

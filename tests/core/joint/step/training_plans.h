@@ -48,7 +48,7 @@ struct TrainingCase {
   }
 
   StepOnLinks OnLinks(const JointPlan& plan, int64_t wanted_tasks = 1'000'000) const {
-    return *StepTasksOnLinks(pricer, row, plan, Names(plan), LinkUsesOf(cluster, row, plan), {.wanted = wanted_tasks});
+    return *StepTasksOnLinks(pricer, row, plan, Names(plan), *LinkUsesOf(cluster, row, plan), {.wanted = wanted_tasks});
   }
 };
 

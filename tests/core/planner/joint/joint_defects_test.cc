@@ -139,6 +139,37 @@ TEST(JointDefectsTest, DevicesBeyondWholeNodesCount) {
   EXPECT_EQ(infeasibility->minimum_devices, 3);
 }
 
+// Two chunks of unlike operators fit into two devices where no two stages do: as few are needed, and INFEASIBLE on two
+// would be a false proof.
+TEST(JointDefectsTest, ChunksOfUnlikeOperatorsFitWhereStagesDoNot) {
+  JointTestRequest request = ChainRequest(4, 4, 4);
+  for (std::size_t op = 0; op < 4; ++op) {
+    request.graph.operators[op].parameter_bytes = std::vector<int64_t>{5, 1, 5, 9}[op] * 1'000'000;
+    request.graph.operators[op].activation_bytes = 0;
+  }
+  // Parameters and gradients, and some buffers.
+  request.cluster.device_classes.front().memory_bytes = 20'100'000;
+  request.problem.memory_model.preset = "sgd";
+  JointSettings& joint = *request.problem.joint;
+  joint.micro_batch_samples = {1};
+  joint.data_degrees = {1};
+  joint.shardings = {Sharding::kNone};
+  joint.recomputation = {LayerRecomputation::kNone};
+  joint.orders = {PipelineOrder::kOneFOneB, PipelineOrder::kInterleaved};
+  request.problem.objective = Objective::kMinDevices;
+  const absl::StatusOr<Plan> fewest = Make(request);
+  ASSERT_TRUE(fewest.ok()) << fewest.status();
+  EXPECT_EQ(fewest->provenance.counters.at("devices_allowed"), 2);
+  EXPECT_EQ(fewest->provenance.counters.at("devices_needed"), 2);
+  request.problem.objective = Objective::kMaxThroughput;
+  request.problem.devices_to_use.max_devices = 2;
+  const absl::StatusOr<Plan> both = Make(request);
+  ASSERT_TRUE(both.ok()) << both.status();
+  EXPECT_EQ(both->joint->chunks, 2);
+  joint.orders = {PipelineOrder::kOneFOneB};
+  EXPECT_TRUE(InfeasibilityOf(Make(request).status()).has_value());
+}
+
 TEST(JointDefectsTest, HealthyDevicesOfANodeWithoutOneAreUsed) {
   JointTestRequest request = NodesRequest();
   for (const std::size_t failed : {0, 1, 2, 3}) {

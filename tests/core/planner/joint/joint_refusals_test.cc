@@ -56,6 +56,25 @@ TEST(JointRefusalsTest, MicroBatchesThatTakeTurnsSayTheSameAsTheBatch) {
   EXPECT_EQ(plan->joint->micro_batches, 6);
 }
 
+// Of four operators on three devices two are together: parameters and gradients of 600 kB, an optimizer of as much; the
+// devices have 800 kB.
+TEST(JointRefusalsTest, MemoryThatTheOptimizerTakesIsSaid) {
+  JointTestRequest request = TurnsOfFour();
+  for (Operator& op : request.graph.operators) op.parameter_bytes = 150'000;
+  request.cluster.device_classes.front().memory_bytes = 800'000;
+  const absl::Status full = Make(request).status();
+  ASSERT_TRUE(InfeasibilityOf(full).has_value()) << full;
+  EXPECT_THAT(std::string(full.message()),
+              HasSubstr("; the optimizer counts 2 times the parameters (problem.memory_model), and without it they fit "
+                        "(--memory_preset=sgd)"));
+  request.problem.memory_model.preset = "sgd";
+  EXPECT_TRUE(Make(request).ok());
+  request.cluster.device_classes.front().memory_bytes = 200'000;
+  EXPECT_THAT(std::string(Make(request).status().message()), Not(HasSubstr("optimizer")));
+  request.problem.memory_model.preset = "";
+  EXPECT_THAT(std::string(Make(request).status().message()), Not(HasSubstr("without it")));
+}
+
 TEST(JointRefusalsTest, StagesInTurnsAreAtMostOperatorsAndDevices) {
   JointTestRequest request = TurnsOfFour();
   request.problem.joint->num_stages = 9;

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <string>
 #include <vector>
@@ -459,6 +460,24 @@ TEST(JointRequestTest, SaysWhereATargetIsOutOfReach) {
   const std::vector<std::string> paths = PathsOf(Make(request).status());
   EXPECT_THAT(paths, Contains("problem.joint.target_tokens_per_second"));
   EXPECT_THAT(paths, Contains("problem.target_period_ms"));
+}
+
+// What is printed of a plan's speed, a whole number below it, is reached on the same devices; what is above it by less
+// than the gap is neither reached nor refuted, and no time is asked for.
+TEST(JointRequestTest, ATargetWithinTheGapOfThePlanSaysSo) {
+  JointTestRequest request = RequestOf("llama3-8b", "dgx-h100:1", 64);
+  request.problem.joint->orders = {PipelineOrder::kOneFOneB};
+  const absl::StatusOr<Plan> all = Make(request);
+  ASSERT_TRUE(all.ok()) << all.status();
+  request.problem.objective = Objective::kMinDevices;
+  request.problem.joint->target_tokens_per_second = std::floor(all->joint->tokens_per_second);
+  const absl::StatusOr<Plan> same = Make(request);
+  ASSERT_TRUE(same.ok()) << same.status();
+  request.problem.joint->target_tokens_per_second = all->joint->tokens_per_second * (1 + 1e-7);
+  const absl::Status open = Make(request).status();
+  ASSERT_TRUE(IsNoPlanFound(open)) << open;
+  EXPECT_EQ(SpentLimitOf(open), SpentLimit::kNone);
+  EXPECT_THAT(std::string(open.message()), HasSubstr("open within the gap: lower it (--gap) or the target"));
 }
 
 // Rows for all cases that the search can ask for, each `factor` times what is computed.

@@ -14,6 +14,8 @@ namespace planwright {
 namespace {
 
 using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
 
 Plan MadePlan(const JointTestRequest& request) {
   const absl::StatusOr<Plan> plan = Make(request);
@@ -147,6 +149,39 @@ TEST(JointSimulationTest, RunsCollectivesOfOperatorsOnLinks) {
   JointTestRequest request{*MakeZooModel("resnet50"), *MakeZooCluster("dgx1-v100:1"), {}, {}};
   request.problem.joint.emplace().global_batch = 64;
   ExpectThePlansStepOnLinks(request, {TaskKind::kForward});
+}
+
+// Times that a graph states hold exchanges only where several ranks share an operator.
+TEST(JointSimulationTest, WarnsOfGivenTimesThatHoldCollectives) {
+  SimulationSettings settings;
+  settings.collectives = Collectives::kOnLinks;
+  const auto warnings_of = [&](const JointTestRequest& request) {
+    const auto simulation = Simulate(request, PlacementOf(Make(request)), settings);
+    EXPECT_TRUE(simulation.ok()) << simulation.status();
+    return simulation.ok() ? simulation->warnings : std::vector<std::string>{"none was made"};
+  };
+  JointTestRequest request{*MakeZooModel("resnet50"), *MakeZooCluster("dgx-h100:1"), {}, {}};
+  request.problem.joint.emplace().global_batch = 64;
+  EXPECT_THAT(warnings_of(request), IsEmpty());
+  JointTestRequest measured = RequestOf("llama3-8b", "dgx-h100:1", 64);
+  measured.problem.joint->tensor_degrees = {8};
+  measured.problem.joint->micro_batch_samples = {1};
+  measured.problem.num_stages = 1;
+  EXPECT_THAT(warnings_of(measured), IsEmpty());
+  MeasuredLayer head{.layer = "head", .device_class = "", .tensor_degree = 8, .forward_ms = 2, .backward_ms = 4};
+  measured.graph.transformer->measured_layers = {head};
+  EXPECT_THAT(warnings_of(measured),
+              ElementsAre("the times of 1 layer are those that were given: collectives inside its passes count as "
+                          "computation"));
+  head.layer = "layer";
+  measured.graph.transformer->measured_layers = {head};
+  EXPECT_THAT(warnings_of(measured),
+              ElementsAre("the times of 32 layers are those that were given: collectives inside their passes count as "
+                          "computation"));
+  measured.problem.joint->tensor_degrees = {1};
+  measured.problem.joint->shardings = {Sharding::kParameters};
+  measured.graph.transformer->measured_layers.front().tensor_degree = 1;
+  EXPECT_THAT(warnings_of(measured), IsEmpty());
 }
 
 TEST(JointSimulationTest, RunsCollectivesOnTheLinksOfGrids) {
