@@ -157,7 +157,7 @@ TEST(TextReportTest, SaysThatAPlanIsProvenOptimal) {
 // What is proven of a plan of the joint search is its step task by task; its objective, the closed form, may have a
 // gap.
 TEST(TextReportTest, ProvesTheStepOfAJointPlanTaskByTask) {
-  v1::Plan plan = Parse<v1::Plan>(R"pb(
+  v1::Plan plan = Wire<v1::Plan>(R"pb(
     objective_ms: 12.5
     lower_bound_ms: 12.4
     relative_gap: 0.008
