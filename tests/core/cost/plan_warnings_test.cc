@@ -77,7 +77,7 @@ TEST(PlanWarningsTest, FreeTransfersAreNoSlipOfUnits) {
 
 // Three of five tensors are of the backward pass, which INFERENCE drops.
 TEST(PlanWarningsTest, TransfersOfAPassThatIsDroppedAreNoSlipOfUnits) {
-  OperatorGraph graph = Pair();
+  OperatorGraph graph = TwoInARow();
   graph.tensors = {TimedTensor("x", 0, {1}, 1), TimedTensor("x2", 0, {1}, 1)};
   for (const char* name : {"b'", "a'"}) {
     graph.operators.push_back(MeasuredOperator(name, 4));
@@ -97,7 +97,7 @@ TEST(PlanWarningsTest, TransfersOfAPassThatIsDroppedAreNoSlipOfUnits) {
 TEST(PlanWarningsTest, SlowLinksBesideFastOnesAreNoSlipOfUnits) {
   const HierarchyInterconnect levels{
       .levels = {{.fan_out = 2, .bandwidth_bytes_per_second = 1e9}, {.fan_out = 2, .bandwidth_bytes_per_second = 1e6}}};
-  OperatorGraph graph = Pair();
+  OperatorGraph graph = TwoInARow();
   graph.tensors = {SizedTensor("x", 0, {1}, 1'000'000)};
   EXPECT_THAT(WarningsOf(graph, SmallCluster(4, 0, levels, 3'000'000)), IsEmpty());
 }
@@ -153,7 +153,7 @@ TEST(PlanWarningsTest, DevicesOfAnEarlierPlanThatAreGone) {
   const auto warnings_of = [&](const std::vector<std::string>& names) {
     problem.absent_devices.clear();
     for (const std::string& name : names) problem.absent_devices.emplace_back().name = name;
-    return WarningsOf(Pair(), LimitedCluster(), problem);
+    return WarningsOf(TwoInARow(), LimitedCluster(), problem);
   };
   EXPECT_THAT(warnings_of({"a", "a"}),
               ElementsAre("of problem.start_from, a is not in this cluster: what it held moves"));

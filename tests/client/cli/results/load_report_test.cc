@@ -57,23 +57,23 @@ TEST(LoadReportTest, TheBusiestComeFirstAndLinesFit) {
 TEST(LoadReportTest, WithoutCountersItSaysWhy) {
   ServerLoad load = BusyServer();
   load.counters = absl::UnavailableError("no metrics at http://planner:9464/metrics");
-  const std::string report = LoadReport(load);
-  EXPECT_THAT(report, HasSubstr("queue and cache are not known: no metrics at http://planner:9464/metrics"));
-  EXPECT_THAT(report, testing::ContainsRegex("busy +0 +2 +0 +- +-"));
-  const Json json = Json::parse(LoadJson(load));
-  EXPECT_EQ(json["counters_missing"], "no metrics at http://planner:9464/metrics");
-  EXPECT_FALSE(json.contains("queue"));
+  const std::string text = LoadReport(load);
+  EXPECT_THAT(text, HasSubstr("queue and cache are not known: no metrics at http://planner:9464/metrics"));
+  EXPECT_THAT(text, testing::ContainsRegex("busy +0 +2 +0 +- +-"));
+  const Json report = Json::parse(LoadJson(load));
+  EXPECT_EQ(report["counters_missing"], "no metrics at http://planner:9464/metrics");
+  EXPECT_FALSE(report.contains("queue"));
 }
 
 TEST(LoadReportTest, JsonHoldsWhatTheTextSays) {
-  const Json json = Json::parse(LoadJson(BusyServer()));
-  EXPECT_EQ(json["queue"], (Json{{"running", 1}, {"waiting", 2}}));
-  EXPECT_EQ(json["cache"]["hits"], 900);
-  EXPECT_EQ(json["tenants"][1]["name"], "busy");
-  EXPECT_EQ(json["tenants"][1]["calls"], 41);
-  EXPECT_EQ(json["tenants"][1]["search_seconds"], 12.5);
-  EXPECT_EQ(json["calls"][0]["method"], "CreatePlan");
-  EXPECT_EQ(json["operations"][0]["operation"]["name"], "operations/r50ad9f76e62fa6cfe6611e9b013e6571");
+  const Json report = Json::parse(LoadJson(BusyServer()));
+  EXPECT_EQ(report["queue"], (Json{{"running", 1}, {"waiting", 2}}));
+  EXPECT_EQ(report["cache"]["hits"], 900);
+  EXPECT_EQ(report["tenants"][1]["name"], "busy");
+  EXPECT_EQ(report["tenants"][1]["calls"], 41);
+  EXPECT_EQ(report["tenants"][1]["search_seconds"], 12.5);
+  EXPECT_EQ(report["calls"][0]["method"], "CreatePlan");
+  EXPECT_EQ(report["operations"][0]["operation"]["name"], "operations/r50ad9f76e62fa6cfe6611e9b013e6571");
 }
 
 TEST(LoadReportTest, AnEmptyServerHasAReport) {
