@@ -282,10 +282,10 @@ TEST_P(StoringTest, StoringTwiceIsStoringOnce) {
 
 // A hard search that is asked for on a thread of its own.
 struct Asking {
-  Asking(const std::string& address, int seconds)
-      : caller([this, address, seconds] {
+  Asking(const std::string& address, int time_limit_s)
+      : caller([this, address, time_limit_s] {
           v1::CreatePlanRequest request = HardRequest();
-          request.mutable_options()->mutable_time_limit()->set_seconds(seconds);
+          request.mutable_options()->mutable_time_limit()->set_seconds(time_limit_s);
           status = Caller(address).CreatePlan(request, plan);
         }) {}
 
@@ -305,12 +305,12 @@ struct Asking {
 // Two servers of one store that are asked for the same, one after the other.
 class SharedSearchTest : public StoringTest {
  protected:
-  void AskBoth(int seconds) {
+  void AskBoth(int time_limit_s) {
     other_ = std::make_unique<DaemonProcess>(std::vector<std::string>{store(), "--drain_timeout=1s"});
     const std::string other_address = other_->address();
-    here_ = std::make_unique<Asking>(address_, seconds);
+    here_ = std::make_unique<Asking>(address_, time_limit_s);
     EXPECT_FALSE(daemon_->WaitForLog("search started").empty());
-    there_ = std::make_unique<Asking>(other_address, seconds);
+    there_ = std::make_unique<Asking>(other_address, time_limit_s);
   }
   bool OtherSearches() { return other_->log_text().find("search started") != std::string::npos; }
 

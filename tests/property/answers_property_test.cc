@@ -39,7 +39,7 @@ TEST_P(AnswersPropertyTest, Holds) {
   }
 }
 
-std::vector<InstanceMode> Modes() {
+std::vector<InstanceMode> AskedModes() {
   std::vector<InstanceMode> modes(AllInstanceModes().begin(), AllInstanceModes().end());
   std::erase(modes, InstanceMode::kPeriodic);
   return modes;
@@ -62,7 +62,7 @@ TEST_P(RankingTest, TheObjectiveMostlyRanksAsTheSimulatorDoes) {
   uint64_t pairs = 0;
   uint64_t held = 0;
   std::string disagreements;
-  const std::vector<InstanceMode> modes = Modes();
+  const std::vector<InstanceMode> modes = AskedModes();
   for (uint64_t i = 0; i < NumCases(kMostInstances) && pairs < NumCases(kPairs); ++i) {
     const InstanceMode mode = modes[i % modes.size()];
     const uint64_t seed = i / modes.size();
@@ -84,7 +84,7 @@ INSTANTIATE_TEST_SUITE_P(Schedules, RankingTest, ::testing::ValuesIn(ClaimsThat(
 
 INSTANTIATE_TEST_SUITE_P(Claims, AnswersPropertyTest,
                          ::testing::Combine(::testing::ValuesIn(ClaimsThat(/*rank=*/false)),
-                                            ::testing::ValuesIn(Modes())),
+                                            ::testing::ValuesIn(AskedModes())),
                          [](const auto& chosen) {
                            return std::string(std::get<0>(chosen.param).name) + "_" +
                                   std::string(NameOf(std::get<1>(chosen.param)));

@@ -58,17 +58,17 @@ struct LeastPrices {
 
 template <typename Value>
 void Lower(std::vector<Value>& least, std::size_t kind, Value value) {
-  if (least.size() <= kind) least.resize(kind + 1, static_cast<Value>(kNever));
+  if (least.size() <= kind) least.resize(kind + 1, static_cast<Value>(kBeyondAll));
   least[kind] = std::min(least[kind], value);
 }
 
 // Of a layer without recomputation or with: the least of what it keeps of a micro-batch, beside what it always holds.
 int64_t LeastHeldBytes(const LayerPrice& price) {
-  int64_t least = kNever;
+  int64_t least = kBeyondAll;
   for (const auto& mode : price.modes) {
     if (mode.has_value()) least = std::min(least, mode->kept_bytes);
   }
-  return SaturatingAdd(price.state_bytes(), least == kNever ? 0 : least);
+  return SaturatingAdd(price.state_bytes(), least == kBeyondAll ? 0 : least);
 }
 
 bool CanRunAny(const std::vector<LayerPrice>& prices) {
@@ -225,7 +225,7 @@ class FamilyLister {
     const std::vector<int32_t>& kinds = space_.pricer.kinds();
     return std::all_of(kinds.begin(), kinds.end(), [&](int32_t kind) {
       const auto at = static_cast<std::size_t>(kind);
-      return at < least.time.size() && least.time[at] < kNever;
+      return at < least.time.size() && least.time[at] < kBeyondAll;
     });
   }
 
@@ -271,8 +271,8 @@ std::vector<PipelineFamily> WithFirstLayersAgain(const JointSpace& space, const 
   for (const PipelineFamily& family : families) {
     if (poller.ShouldStop(1'000 + numbered)) break;
     // The least time of a layer that is computed again, and the least that doing so takes.
-    int64_t layer = kNever;
-    int64_t again = kNever;
+    int64_t layer = kBeyondAll;
+    int64_t again = kBeyondAll;
     for (int32_t number = 0; number < space.places.row().num_classes(); ++number) {
       for (const LayerPrice& price : ClosestPrices(space, family, family.degrees.front(), number)) {
         const auto& full = price.modes[static_cast<std::size_t>(LayerRecomputation::kFull)];
@@ -284,7 +284,7 @@ std::vector<PipelineFamily> WithFirstLayersAgain(const JointSpace& space, const 
     }
     const int64_t stages = space.settings.num_stages.value_or(static_cast<int32_t>(family.most_stages));
     const int64_t most = CeilDivide(numbered, std::max<int64_t>(stages, 1));
-    for (int32_t count = 0; count <= (again == kNever ? 0 : numbered); ++count) {
+    for (int32_t count = 0; count <= (again == kBeyondAll ? 0 : numbered); ++count) {
       PipelineFamily& one = listed.emplace_back(family);
       one.first_layers_again = count;
       if (count == 0) continue;

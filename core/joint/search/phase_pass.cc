@@ -35,8 +35,8 @@ void PhasePass::SetBounds() {
   rest_.emplace_back();
   longest_layer_.emplace_back();
   for (int32_t layer = 0; layer < num_layers_; ++layer) {
-    LongestPasses least{kNever, kNever, kNever};
-    int64_t least_end = kNever;
+    LongestPasses least{kBeyondAll, kBeyondAll, kBeyondAll};
+    int64_t least_end = kBeyondAll;
     for (const auto& table : option_.tables) {
       if (table == nullptr) continue;
       const LongestPasses own = table->PassesPs(layer, layer + 1, is_split);
@@ -91,7 +91,7 @@ int64_t PhasePass::SimulatedBoundOf(const Label& label, int32_t first) const {
 }
 
 int64_t PhasePass::StepBound() const {
-  int64_t least = kNever;
+  int64_t least = kBeyondAll;
   for (const int64_t start : places_.starts()) {
     Label root;
     root.depth = start;
@@ -107,7 +107,7 @@ int64_t PhasePass::BusiestBound() const {
     root.depth = start;
     stages = std::max(stages, StagesLeft(root));
   }
-  if (stages == 0) return kNever;
+  if (stages == 0) return kBeyondAll;
   const LongestPasses& all = rest_.back();
   return SaturatingMultiply(question_.micro_batches,
                             CeilDivide(all.forward_ps + all.backward_ps + all.weights_ps, stages));

@@ -129,8 +129,8 @@ class Knapsack {
   }
 
   struct Relaxation {
-    int64_t bound = kNever;
-    int64_t rounded_extra = kNever;
+    int64_t bound = kBeyondAll;
+    int64_t rounded_extra = kBeyondAll;
     std::vector<std::size_t> rounded;
   };
 
@@ -187,7 +187,7 @@ class Knapsack {
   int64_t budget_;
   std::vector<Step> steps_;
   std::vector<int64_t> least_kept_;
-  int64_t best_ = kNever;
+  int64_t best_ = kBeyondAll;
   int64_t nodes_ = 0;
   std::vector<std::size_t> chosen_;
   std::vector<std::size_t> best_choice_;

@@ -14,7 +14,7 @@
 namespace planwright {
 
 // Above every time and every number of bytes; three of them can be added up.
-inline constexpr int64_t kNever = std::numeric_limits<int64_t>::max() / 4;
+inline constexpr int64_t kBeyondAll = std::numeric_limits<int64_t>::max() / 4;
 
 // A number of layers that are alike.
 struct LayerGroup {

@@ -69,10 +69,10 @@ void StagePass::SetBounds() {
   const TrainingLink& slowest = places_.row().cluster().between;
   double held = 0;
   for (int32_t layer = 0; layer < num_layers_; ++layer) {
-    int64_t least = kNever;
-    auto least_work = static_cast<double>(kNever);
-    int64_t least_end = kNever;
-    auto least_held = static_cast<double>(kNever);
+    int64_t least = kBeyondAll;
+    auto least_work = static_cast<double>(kBeyondAll);
+    int64_t least_end = kBeyondAll;
+    auto least_held = static_cast<double>(kBeyondAll);
     int64_t most = 0;
     for (const SpreadOption& option : options_) {
       for (int32_t number = 0; number < num_classes_; ++number) {
@@ -106,7 +106,7 @@ void StagePass::SetBounds() {
 // Any weights give bounds; these make the work of all layers the same on every class.
 void StagePass::SetWeights() {
   const auto num_classes = static_cast<std::size_t>(places_.row().num_classes());
-  std::vector<double> work(num_classes, static_cast<double>(kNever));
+  std::vector<double> work(num_classes, static_cast<double>(kBeyondAll));
   for (const SpreadOption& option : options_) {
     for (std::size_t number = 0; number < num_classes; ++number) {
       const StageTable* table = option.ClosestAt(static_cast<int32_t>(number));
@@ -135,7 +135,7 @@ void StagePass::SetDuals() {
   for (int32_t layer = 0; layer < num_layers_; ++layer) {
     const std::size_t before = priced_rest_.size() - prices_.size();
     for (std::size_t price = 0; price < prices_.size(); ++price) {
-      double least = static_cast<double>(kNever);
+      double least = static_cast<double>(kBeyondAll);
       for (const SpreadOption& option : options_) {
         for (std::size_t number = 0; number < weights_.size(); ++number) {
           const StageTable* table = option.ClosestAt(static_cast<int32_t>(number));
@@ -153,7 +153,7 @@ void StagePass::SetDuals() {
 // A stage of pace p takes c <= p + (y - 1) / (M - 1) f, and half of what it sends and receives is in f.
 void StagePass::SetPaces() {
   double longest_forward = 0;
-  end_bound_ = kNever;
+  end_bound_ = kBeyondAll;
   for (const SpreadOption& option : options_) {
     for (const auto& table : option.tables) {
       if (table == nullptr) continue;
@@ -215,7 +215,7 @@ bool StagePass::MayHave(int64_t stages, int32_t first_layer) const {
 }
 
 int64_t StagePass::BaseOf(const SpreadOption& option, int32_t first, int32_t end) const {
-  int64_t least = kNever;
+  int64_t least = kBeyondAll;
   for (const auto& table : option.tables) {
     if (table != nullptr) least = std::min(least, table->BasePs(first, end));
   }
@@ -342,7 +342,7 @@ bool StagePass::RunWindow(const Window& window, int64_t most_devices) {
       return known < window.limit && RestBound(first, base, label.depth + idle) < window.limit - known;
     };
     const int64_t most_sum = window.limit - rest_of_step - end_bound_ - rest_[static_cast<std::size_t>(first)];
-    Extend(first, {window.cap, base, is_timed ? most_sum : kNever}, combine, front);
+    Extend(first, {window.cap, base, is_timed ? most_sum : kBeyondAll}, combine, front);
     if (poller_.ShouldStop()) return false;
     KeepUnbeaten(front);
   }
@@ -406,7 +406,7 @@ int64_t StagePass::LeastBracket(int64_t limit) {
       // The stages before it add what they take, at least so much.
       return label.sum < limit && RestBound(first, cap, label.depth) < limit - label.sum;
     };
-    Extend(first, {cap, cap, kNever}, combine, front);
+    Extend(first, {cap, cap, kBeyondAll}, combine, front);
     if (poller_.ShouldStop()) return 0;
     KeepUnbeaten(front);
   }

@@ -346,7 +346,7 @@ TEST(ClusterValidatorTest, RefusesLevelsWithoutChildren) {
 
 TEST(ClusterValidatorTest, RefusesGridsWithoutExtent) {
   const std::string path = "cluster.interconnect.grid.dimensions";
-  EXPECT_THAT(Validate(SmallCluster(4, 0, Grid({0, -4}))),
+  EXPECT_THAT(InCluster(SmallCluster(4, 0, Grid({0, -4}))),
               ElementsAre(Breaks(path + "[0]", "must be >= 1, is 0"), Breaks(path + "[1]", "must be >= 1, is -4"),
                           Breaks(path, "their product must be the number of devices (4), is 0")));
 }

@@ -290,17 +290,17 @@ TEST(VariantRulesTest, ExchangesOfTensorsThatTheOperatorMakesOrReadsAreAccepted)
   graph.operators[2].variants = {variant};
   variant.boundary_exchanges.push_back({"tb", 8});
   graph.operators[1].variants = {variant};
-  EXPECT_THAT(Validate(graph), IsEmpty());
+  EXPECT_THAT(InGraph(graph), IsEmpty());
   graph.operators[0].variants = {variant};
-  EXPECT_THAT(Validate(graph), ElementsAre(Breaks("graph.operators[0].variants[0].boundary_exchanges[1].tensor",
-                                                  "must be a tensor that the operator makes or reads, is \"tb\"")));
+  EXPECT_THAT(InGraph(graph), ElementsAre(Breaks("graph.operators[0].variants[0].boundary_exchanges[1].tensor",
+                                                 "must be a tensor that the operator makes or reads, is \"tb\"")));
 }
 
 TEST(VariantRulesTest, AThousandAreAccepted) {
   OperatorGraph graph = Triangle();
   graph.operators[0].variants.resize(1'000);
   for (int32_t i = 0; i < 1'000; ++i) graph.operators[0].variants[static_cast<std::size_t>(i)].tensor_degree = i + 1;
-  EXPECT_THAT(Validate(graph), IsEmpty());
+  EXPECT_THAT(InGraph(graph), IsEmpty());
 }
 
 TEST(VariantRulesTest, DegreesOfContextAndExpertsAreInRangeAndOfAllVariants) {

@@ -18,7 +18,7 @@ namespace {
 
 using ::testing::ElementsAre;
 
-std::vector<int32_t> Cluster(const BlockInstance& instance, int32_t max_clusters, double alpha = 0.001) {
+std::vector<int32_t> ClustersOf(const BlockInstance& instance, int32_t max_clusters, double alpha = 0.001) {
   return ClusterBlocks(instance, {.max_clusters = max_clusters, .alpha = alpha}, SolveLimits());
 }
 
@@ -34,7 +34,7 @@ bool IsAcyclic(const BlockInstance& instance, const std::vector<int32_t>& labels
 }
 
 // Blocks 0 - 1 - 2 - 3 with these times.
-BlockInstance Chain(const std::vector<int64_t>& times) {
+BlockInstance ChainOf(const std::vector<int64_t>& times) {
   BlockInstance instance = EmptyBlockInstance(static_cast<int32_t>(times.size()));
   std::vector<Digraph::Edge> edges;
   for (int32_t block = 1; block < instance.num_blocks(); ++block) edges.emplace_back(block - 1, block);
@@ -44,18 +44,18 @@ BlockInstance Chain(const std::vector<int64_t>& times) {
 }
 
 TEST(ClusterBlocksTest, JoinsTheSmallestNeighboursFirst) {
-  const BlockInstance instance = Chain({4, 3, 2, 9});
-  EXPECT_THAT(Cluster(instance, 4), ElementsAre(0, 1, 2, 3));
-  EXPECT_THAT(Cluster(instance, 3), ElementsAre(0, 1, 1, 2));
-  EXPECT_THAT(Cluster(instance, 2), ElementsAre(0, 0, 0, 1));
-  EXPECT_THAT(Cluster(instance, 1), ElementsAre(0, 0, 0, 0));
+  const BlockInstance instance = ChainOf({4, 3, 2, 9});
+  EXPECT_THAT(ClustersOf(instance, 4), ElementsAre(0, 1, 2, 3));
+  EXPECT_THAT(ClustersOf(instance, 3), ElementsAre(0, 1, 1, 2));
+  EXPECT_THAT(ClustersOf(instance, 2), ElementsAre(0, 0, 0, 1));
+  EXPECT_THAT(ClustersOf(instance, 1), ElementsAre(0, 0, 0, 0));
 }
 
 TEST(ClusterBlocksTest, CountsTransfersByAlpha) {
-  BlockInstance instance = Chain({4, 3, 2, 9});
+  BlockInstance instance = ChainOf({4, 3, 2, 9});
   AddNet(instance, {2, 3}, 1000);
-  EXPECT_THAT(Cluster(instance, 3, 0), ElementsAre(0, 1, 1, 2));
-  EXPECT_THAT(Cluster(instance, 3, 0.01), ElementsAre(0, 1, 2, 2));
+  EXPECT_THAT(ClustersOf(instance, 3, 0), ElementsAre(0, 1, 1, 2));
+  EXPECT_THAT(ClustersOf(instance, 3, 0.01), ElementsAre(0, 1, 2, 2));
 }
 
 TEST(ClusterBlocksTest, StaysAcyclicAndWithinMemory) {
@@ -65,7 +65,7 @@ TEST(ClusterBlocksTest, StaysAcyclicAndWithinMemory) {
     const BlockInstance instance = MakeBlockInstance(
         {.num_blocks = static_cast<int32_t>(random.Between(2, 14)), .constrained = i % 2 == 1}, random);
     const auto most = static_cast<int32_t>(random.Between(1, instance.num_blocks()));
-    const std::vector<int32_t> labels = Cluster(instance, most);
+    const std::vector<int32_t> labels = ClustersOf(instance, most);
     ASSERT_TRUE(IsAcyclic(instance, labels)) << i;
     reached += Count(labels) == most ? 1 : 0;
     for (int32_t label = 0; label < Count(labels); ++label) {
@@ -94,7 +94,7 @@ TEST(ClusterBlocksTest, LeavesBlocksApartWhenStopped) {
   stop.request_stop();
   SolveLimits limits;
   limits.stop = stop.get_token();
-  EXPECT_THAT(ClusterBlocks(Chain({4, 3, 2, 9}), {.max_clusters = 1}, limits), ElementsAre(0, 1, 2, 3));
+  EXPECT_THAT(ClusterBlocks(ChainOf({4, 3, 2, 9}), {.max_clusters = 1}, limits), ElementsAre(0, 1, 2, 3));
 }
 
 }  // namespace

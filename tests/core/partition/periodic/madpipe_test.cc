@@ -18,14 +18,14 @@
 namespace planwright {
 namespace {
 
-struct Stage {
+struct LoadedStage {
   int32_t first = 0;
   int32_t last = 0;
   bool is_special = false;
 };
 
 // Whether the paper's conditions hold for these stages at `period`, written down as it prints them.
-bool IsPossible(const ChainCase& instance, const std::vector<Stage>& stages, bool tight, int64_t period) {
+bool IsPossible(const ChainCase& instance, const std::vector<LoadedStage>& stages, bool tight, int64_t period) {
   const ChainSums sums(instance.chain);
   const auto num_layers = static_cast<int32_t>(instance.chain.layers.size());
   const auto ceil_of = [&](int64_t time) { return (time + period - 1) / period; };
@@ -74,7 +74,7 @@ std::optional<int64_t> BestByMadpipe(const ChainCase& instance, bool tight) {
   std::optional<int64_t> best;
   for (const std::vector<int32_t>& cuts : AllCuts(num_layers)) {
     for (uint32_t special = 0; special < uint32_t{1} << (cuts.size() + 1); ++special) {
-      std::vector<Stage> stages;
+      std::vector<LoadedStage> stages;
       int32_t normal = 0;
       for (std::size_t i = 0; i <= cuts.size(); ++i) {
         const bool is_special = (special >> i & 1) != 0;

@@ -156,7 +156,7 @@ TEST(JointSimulationTest, WarnsOfGivenTimesThatHoldCollectives) {
   SimulationSettings settings;
   settings.collectives = Collectives::kOnLinks;
   const auto warnings_of = [&](const JointTestRequest& request) {
-    const auto simulation = Simulate(request, PlacementOf(Make(request)), settings);
+    const auto simulation = Simulate(request, PlacementOf(MadePlan(request)), settings);
     EXPECT_TRUE(simulation.ok()) << simulation.status();
     return simulation.ok() ? simulation->warnings : std::vector<std::string>{"none was made"};
   };
@@ -168,7 +168,12 @@ TEST(JointSimulationTest, WarnsOfGivenTimesThatHoldCollectives) {
   measured.problem.joint->micro_batch_samples = {1};
   measured.problem.num_stages = 1;
   EXPECT_THAT(warnings_of(measured), IsEmpty());
-  MeasuredLayer head{.layer = "head", .device_class = "", .tensor_degree = 8, .forward_ms = 2, .backward_ms = 4};
+  MeasuredLayer head{.layer = "head",
+                     .device_class = "",
+                     .tensor_degree = 8,
+                     .forward_ms = 2,
+                     .backward_ms = 4,
+                     .activation_bytes = {}};
   measured.graph.transformer->measured_layers = {head};
   EXPECT_THAT(warnings_of(measured),
               ElementsAre("the times of 1 layer are those that were given: collectives inside its passes count as "
