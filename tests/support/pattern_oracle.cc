@@ -78,7 +78,7 @@ std::vector<int64_t> StartsOf(const std::vector<Step>& steps, const PeriodicPatt
   return starts;
 }
 
-bool Overlap(int64_t start, int64_t duration, int64_t other_start, int64_t other_duration) {
+bool StepsOverlap(int64_t start, int64_t duration, int64_t other_start, int64_t other_duration) {
   return std::max(start, other_start) < std::min(start + duration, other_start + other_duration);
 }
 
@@ -163,7 +163,7 @@ std::string FaultOf(const Chain& chain, const ChainDevices& devices, const Chain
       for (int64_t later = -periods; later <= periods; ++later) {
         if (a == b && later == 0) continue;
         const int64_t start_b = starts[b] + later * pattern.period.count();
-        if (Overlap(starts[a], steps[a].duration, start_b, steps[b].duration)) {
+        if (StepsOverlap(starts[a], steps[a].duration, start_b, steps[b].duration)) {
           return "steps " + std::to_string(a) + " and " + std::to_string(b) + " overlap";
         }
       }

@@ -22,7 +22,6 @@ namespace {
 
 using google::protobuf::Descriptor;
 using google::protobuf::FieldDescriptor;
-using google::protobuf::Message;
 using google::protobuf::MessageFactory;
 using google::protobuf::internal::WireFormatLite;
 using google::protobuf::io::CodedOutputStream;
@@ -61,7 +60,8 @@ std::string Repeated(int field, WireFormatLite::WireType type, const std::string
 
 // What a message of `type` takes that is read from `bytes`; 0: they are none.
 int64_t TakenBy(const Descriptor& type, const std::string& bytes) {
-  const std::unique_ptr<Message> message(MessageFactory::generated_factory()->GetPrototype(&type)->New());
+  const std::unique_ptr<google::protobuf::Message> message(
+      MessageFactory::generated_factory()->GetPrototype(&type)->New());
   return message->ParseFromString(bytes) ? static_cast<int64_t>(message->SpaceUsedLong()) : 0;
 }
 
