@@ -346,7 +346,7 @@ INSTANTIATE_TEST_SUITE_P(
     Choices, JointRuleTest,
     ::testing::Values(
         JointCase{"NoBatch", [](JointRequest& r) { r.problem.joint->global_batch = 0; }, "problem.joint.global_batch",
-                  absl::StrCat("must be in 1 .. 16777216, is ", 0)},
+                  "must be set beside other settings of the joint search, to 1 .. 16777216"},
         JointCase{"LargestBatch", [](JointRequest& r) { r.problem.joint->global_batch = kMost; }, "", ""},
         JointCase{"LargeBatch", [](JointRequest& r) { r.problem.joint->global_batch = kMost + 1; },
                   "problem.joint.global_batch", absl::StrCat("must be in 1 .. 16777216, is ", kMost + 1)},
