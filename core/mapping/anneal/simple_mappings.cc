@@ -9,6 +9,7 @@
 
 #include "core/base/ids.h"
 #include "core/base/index.h"
+#include "core/mapping/problem/evaluation.h"
 
 namespace planwright {
 namespace {
