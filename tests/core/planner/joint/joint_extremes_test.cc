@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <string>
 
 #include "absl/strings/str_cat.h"
@@ -37,7 +38,7 @@ TEST(JointExtremesTest, MissedTargetsNameTheBestPlanThatThereIs) {
     const absl::Status missed = Make(request).status();
     // Nodes of one rack would train faster; there are none.
     EXPECT_THAT(std::string(missed.message()),
-                HasSubstr(absl::StrFormat("trains %.0f tokens/s", best->joint->tokens_per_second)));
+                HasSubstr(absl::StrFormat("trains %.0f tokens/s", std::floor(best->joint->tokens_per_second))));
     EXPECT_TRUE(InfeasibilityOf(missed).has_value()) << missed;
   }
 }
