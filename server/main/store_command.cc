@@ -96,14 +96,38 @@ class ProgressLines {
   std::chrono::steady_clock::time_point next_ = std::chrono::steady_clock::now() + std::chrono::seconds(2);
 };
 
+// Whether there is such a file, as far as can be seen.
+bool IsThere(const std::string& path) {
+  std::error_code ignored;
+  return std::filesystem::exists(path, ignored);
+}
+
+// What SQLite keeps beside a database while somebody has it open: commits that are not in it yet.
+std::string LogOf(const std::string& file) { return file + "-wal"; }
+
+void RemoveDatabase(const std::string& file) {
+  std::error_code ignored;
+  for (const char* suffix : {"", "-wal", "-shm"}) std::filesystem::remove(file + suffix, ignored);
+}
+
+// `status` with what it is about.
+absl::Status About(const std::string& what, const absl::Status& status) {
+  return {status.code(), absl::StrCat(what, ": ", status.message())};
+}
+
 // A store that is there: nothing is made by looking at it.
 absl::StatusOr<std::unique_ptr<Database>> OpenExisting(const std::string& setting) {
   RETURN_IF_ERROR(CheckStoreSetting(setting));
   if (setting == "none") return absl::InvalidArgumentError("there is no store: name one with --store");
   const std::string path = SqlitePathOf(setting);
   if (path.empty()) return OpenDatabase(setting);
-  if (!std::filesystem::exists(path)) return absl::NotFoundError(absl::StrCat("there is no file ", path));
-  return OpenSqlite(path, &SystemMilliseconds, /*holds_reserve=*/false);
+  if (!IsThere(path)) return absl::NotFoundError(absl::StrCat("there is no file ", path));
+  // SQLite would make a database of it.
+  std::error_code ignored;
+  if (std::filesystem::is_empty(path, ignored)) return absl::NotFoundError(absl::StrCat(path, " is empty"));
+  absl::StatusOr<std::unique_ptr<Database>> database = OpenSqlite(path, &SystemMilliseconds, /*holds_reserve=*/false);
+  if (!database.ok()) return About(path, database.status());
+  return database;
 }
 
 bool IsMessage(DocumentKind kind, const std::string& content) {
@@ -119,10 +143,17 @@ bool IsMessage(DocumentKind kind, const std::string& content) {
   return false;
 }
 
+absl::StatusOr<std::vector<StoreFinding>> Findings(const Options& options, std::ostream& error) {
+  const absl::StatusOr<std::unique_ptr<Database>> database = OpenExisting(options.store);
+  if (absl::IsDataLoss(database.status())) {
+    return std::vector<StoreFinding>{{"(file)", "", std::string(database.status().message())}};
+  }
+  if (!database.ok()) return database.status();
+  return CheckStore(**database, &IsMessage, ProgressLines(options.command, error));
+}
+
 absl::StatusOr<int> RunCheck(const Options& options, std::ostream& out, std::ostream& error) {
-  ASSIGN_OR_RETURN(const std::unique_ptr<Database> database, OpenExisting(options.store));
-  ASSIGN_OR_RETURN(const std::vector<StoreFinding> findings,
-                   CheckStore(*database, &IsMessage, ProgressLines(options.command, error)));
+  ASSIGN_OR_RETURN(const std::vector<StoreFinding> findings, Findings(options, error));
   if (findings.empty()) {
     out << "the store is sound\n";
     return 0;
@@ -148,25 +179,44 @@ absl::Status Settle(const std::string& written, const std::string& file) {
   return absl::OkStatus();
 }
 
+// Whether a new file may take the place of `file`. A log of commits that is left beside it would be taken for that of
+// the new file and written into it: the last to close a database puts its log where it belongs and removes it.
+absl::Status CheckReplaceable(const std::string& file, const std::string& store) {
+  std::error_code ignored;
+  if (std::filesystem::equivalent(file, SqlitePathOf(store), ignored)) {
+    return absl::InvalidArgumentError(absl::StrCat(file, " is the store itself: name another file"));
+  }
+  if (!IsThere(LogOf(file))) return absl::OkStatus();
+  if (IsThere(file)) {
+    const auto old = OpenSqlite(file, &SystemMilliseconds, /*holds_reserve=*/false);
+    const auto look = [](Connection& connection) { return connection.Execute("PRAGMA schema_version").status(); };
+    if (old.ok()) (*old)->Transact(Database::Access::kRead, look).IgnoreError();
+  }
+  if (!IsThere(LogOf(file))) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      absl::StrCat(LogOf(file), " is there: ", file, " is in use, or was and is damaged; name another file"));
+}
+
 absl::StatusOr<int> RunBackup(const Options& options, std::ostream& out, std::ostream& error) {
   if (options.to.empty()) return absl::InvalidArgumentError("needs --to=FILE");
-  if (std::filesystem::exists(options.to) && !options.replaces) {
+  if (IsThere(options.to) && !options.replaces) {
     return absl::AlreadyExistsError(absl::StrCat(options.to, " is there already: name another file, or say --replace"));
   }
+  RETURN_IF_ERROR(CheckReplaceable(options.to, options.store));
   ASSIGN_OR_RETURN(const std::unique_ptr<Database> from, OpenExisting(options.store));
   // A backup under its name is whole.
   const std::string partial = absl::StrCat(options.to, ".partial");
-  std::filesystem::remove(partial);
+  RemoveDatabase(partial);
   absl::StatusOr<int64_t> rows = absl::InternalError("not copied");
   {
     auto to = OpenSqlite(partial, &SystemMilliseconds, /*holds_reserve=*/false);
     rows = to.ok()
                ? CopyStore(*from, **to, CopyKind::kBackup, /*replaces=*/false, ProgressLines(options.command, error))
-               : to.status();
+               : About(absl::StrCat("cannot write ", partial), to.status());
   }
   const absl::Status settled = rows.ok() ? Settle(partial, options.to) : rows.status();
   if (!settled.ok()) {
-    for (const char* suffix : {"", "-wal", "-shm"}) std::filesystem::remove(partial + suffix);
+    RemoveDatabase(partial);
     return settled;
   }
   out << *rows << " rows are in " << options.to << "\n";
@@ -190,7 +240,20 @@ absl::StatusOr<int> RunRestore(const Options& options, std::ostream& out, std::o
   return 0;
 }
 
+// What is said and would change nothing is a mistake.
+absl::Status RefuseOthers(const Options& options) {
+  const bool is_backup = options.command == "backup";
+  const bool is_restore = options.command == "restore";
+  if (!options.to.empty() && !is_backup) return absl::InvalidArgumentError("--to is for backup");
+  if (!options.from.empty() && !is_restore) return absl::InvalidArgumentError("--from is for restore");
+  if (options.replaces && !is_backup && !is_restore) {
+    return absl::InvalidArgumentError("--replace is for backup and restore");
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<int> Run(const Options& options, std::ostream& out, std::ostream& error) {
+  RETURN_IF_ERROR(RefuseOthers(options));
   if (options.command == "check") return RunCheck(options, out, error);
   if (options.command == "backup") return RunBackup(options, out, error);
   if (options.command == "restore") return RunRestore(options, out, error);

@@ -149,19 +149,19 @@ absl::StatusOr<std::vector<StoreFinding>> CheckStore(Database& database, const C
   } else if (!schema.ok()) {
     return schema;
   }
-  const auto read_all = [&](Connection& connection) -> absl::Status {
-    RETURN_IF_ERROR(check.File(connection, database.kind()));
-    for (const StoreTable& table : StoreTables()) {
-      const absl::Status read = check.Table(connection, table, progress);
-      // A damaged file may end it early; what else can be read is.
-      if (absl::IsDataLoss(read)) check.Add(table.name, "", ToStd(read.message()));
-      if (!read.ok() && !absl::IsDataLoss(read)) return read;
-    }
-    const absl::Status references = check.References(connection);
-    if (absl::IsDataLoss(references)) check.Add("operations", "", ToStd(references.message()));
-    return absl::IsDataLoss(references) ? absl::OkStatus() : references;
+  // A damaged file may end any of it early; what else can be read is.
+  const auto note = [&check](std::string_view table, const absl::Status& read) {
+    if (absl::IsDataLoss(read)) check.Add(table, "", ToStd(read.message()));
+    return absl::IsDataLoss(read) ? absl::OkStatus() : read;
   };
-  RETURN_IF_ERROR(database.Transact(Database::Access::kSnapshot, read_all));
+  const auto read_all = [&](Connection& connection) -> absl::Status {
+    RETURN_IF_ERROR(note("(file)", check.File(connection, database.kind())));
+    for (const StoreTable& table : StoreTables()) {
+      RETURN_IF_ERROR(note(table.name, check.Table(connection, table, progress)));
+    }
+    return note("operations", check.References(connection));
+  };
+  RETURN_IF_ERROR(note("(file)", database.Transact(Database::Access::kSnapshot, read_all)));
   return std::move(check).TakeFindings();
 }
 

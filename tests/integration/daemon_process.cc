@@ -21,21 +21,34 @@ namespace {
 
 constexpr std::chrono::minutes kPatience{1};
 
-// Starts the program with standard output and error going to `output`.
-pid_t Spawn(const std::vector<std::string>& arguments, int output) {
+// Starts the program with its standard streams going to `output` and `errors`.
+pid_t Spawn(const std::vector<std::string>& arguments, int output, int errors) {
   std::vector<char*> argv;
   for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
   argv.push_back(nullptr);
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO);
-  posix_spawn_file_actions_adddup2(&actions, output, STDERR_FILENO);
+  posix_spawn_file_actions_adddup2(&actions, errors, STDERR_FILENO);
   pid_t pid = -1;
   const int error = posix_spawn(&pid, argv[0], &actions, nullptr, argv.data(), environ);
   posix_spawn_file_actions_destroy(&actions);
   if (error != 0) throw std::runtime_error("cannot start " + arguments.front());
   return pid;
 }
+
+// Reads to the end, and closes it.
+std::string ReadAll(int file) {
+  std::string text;
+  std::array<char, 4096> bytes{};
+  for (ssize_t size = read(file, bytes.data(), bytes.size()); size > 0; size = read(file, bytes.data(), bytes.size())) {
+    text.append(bytes.data(), static_cast<std::size_t>(size));
+  }
+  close(file);
+  return text;
+}
+
+int ExitCode(int status) { return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status); }
 
 }  // namespace
 
@@ -45,7 +58,7 @@ DaemonProcess::DaemonProcess(const std::vector<std::string>& flags) {
   arguments.insert(arguments.end(), flags.begin(), flags.end());
   std::array<int, 2> ends{};
   if (pipe2(ends.data(), O_CLOEXEC) != 0) throw std::runtime_error("no pipe");
-  pid_ = Spawn(arguments, ends[1]);
+  pid_ = Spawn(arguments, ends[1], ends[1]);
   close(ends[1]);
   reader_ = std::jthread([this, file = ends[0]] { ReadLines(file); });
 }
@@ -92,7 +105,7 @@ int DaemonProcess::WaitForExit() {
   waitpid(pid_, &status, 0);
   exited_ = true;
   if (reader_.joinable()) reader_.join();
-  return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+  return ExitCode(status);
 }
 
 std::string DaemonProcess::log_text() {
@@ -126,6 +139,23 @@ void DaemonProcess::ReadLines(int file) {
   const std::lock_guard lock(mutex_);
   closed_ = true;
   changed_.notify_all();
+}
+
+PlanwrightdRun RunPlanwrightd(std::vector<std::string> arguments) {
+  arguments.insert(arguments.begin(), PLANWRIGHTD);
+  std::array<int, 2> out{};
+  std::array<int, 2> err{};
+  if (pipe2(out.data(), O_CLOEXEC) != 0 || pipe2(err.data(), O_CLOEXEC) != 0) throw std::runtime_error("no pipe");
+  const pid_t pid = Spawn(arguments, out[1], err[1]);
+  close(out[1]);
+  close(err[1]);
+  PlanwrightdRun run;
+  run.out = ReadAll(out[0]);
+  run.err = ReadAll(err[0]);
+  int status = 0;
+  waitpid(pid, &status, 0);
+  run.exit_code = ExitCode(status);
+  return run;
 }
 
 }  // namespace planwright

@@ -1,4 +1,4 @@
-// A planwrightd of the test's own.
+// A planwrightd of the test's own, as a server or for one command.
 #ifndef PLANWRIGHT_TESTS_INTEGRATION_DAEMON_PROCESS_H_
 #define PLANWRIGHT_TESTS_INTEGRATION_DAEMON_PROCESS_H_
 
@@ -61,6 +61,15 @@ class DaemonProcess {
   // Last: uses the above.
   std::jthread reader_;
 };
+
+struct PlanwrightdRun {
+  int exit_code = 0;
+  std::string out;
+  std::string err;
+};
+
+// `planwrightd ARGUMENTS...`, which is to end by itself and to say less than a pipe holds (64 KiB) on either stream.
+PlanwrightdRun RunPlanwrightd(std::vector<std::string> arguments);
 
 }  // namespace planwright
 

@@ -65,6 +65,8 @@ class AdminCommand final : public Command {
   }
 
   absl::StatusOr<ExitCode> Run(Environment& environment) override {
+    const absl::Status fits = CheckFlags();
+    if (!fits.ok()) return fits;
     const auto access = ConnectToStore(server_, environment);
     if (!access.ok()) return access.status();
     const auto text = Answer(access->store->admin(), environment);
@@ -82,12 +84,29 @@ class AdminCommand final : public Command {
     if (what_ == "operations") {
       return cancel_.empty() ? Operations(admin, environment) : CancelOperation(admin, environment);
     }
-    if (what_ == "plans" || what_ == "graphs" || what_ == "clusters") {
+    if (ShowsItems()) {
       return delete_.empty() ? Items(admin, environment) : Delete(admin, environment);
     }
     return UsageError(
         what_.empty() ? "it is not said what to show" : absl::StrCat("there is no \"", what_, "\" to show"),
         "Say calls, tenants, limits, operations, plans, graphs or clusters, as in `planwright admin calls`.");
+  }
+
+  bool ShowsItems() const { return what_ == "plans" || what_ == "graphs" || what_ == "clusters"; }
+
+  // Who asks to end something and is shown a list instead would take it for done.
+  absl::Status CheckFlags() const {
+    if (!cancel_.empty() && what_ != "calls" && what_ != "operations") {
+      return UsageError("--cancel is for calls and operations", "Say `planwright admin calls --cancel=calls/ID`.");
+    }
+    if (!delete_.empty() && !ShowsItems()) {
+      return UsageError("--delete is for plans, graphs and clusters",
+                        "Say `planwright admin plans --tenant=NAME --delete=plans/ID`.");
+    }
+    if ((reset_ || limits_.ByteSizeLong() > 0) && what_ != "limits") {
+      return UsageError("limits are changed by `planwright admin limits`", "Name the tenant with --tenant=NAME.");
+    }
+    return absl::OkStatus();
   }
 
   absl::Status NeedTenant() const {

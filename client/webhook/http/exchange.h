@@ -45,11 +45,6 @@ class Exchange {
     fallback_ = std::move(fallback);
   }
 
-  bool is_answered() const {
-    const std::lock_guard lock(mutex_);
-    return answer_.has_value();
-  }
-
   // Ends the exchange: the answer, else the fallback, else 503. `answered` is not called any more.
   HttpAnswer Take() {
     const std::lock_guard lock(mutex_);
@@ -63,7 +58,7 @@ class Exchange {
   const std::string body_;
   const Clock::time_point answer_by_;
   const std::function<void()> answered_;
-  mutable std::mutex mutex_;
+  std::mutex mutex_;
   // Guarded by mutex_.
   std::optional<HttpAnswer> answer_;
   HttpAnswer fallback_{503, "not judged in time"};

@@ -48,7 +48,6 @@ class MappingAnnealing {
   const Mapping& incumbent() const { return incumbent_; }
   const MappingValue& value() const { return value_; }
   int64_t moves() const { return moves_; }
-  int64_t slices() const { return slices_; }
 
  private:
   // The paper's instantiation that an arm anneals first, and how far it got there.

@@ -36,7 +36,6 @@ class LinkTimes {
   bool is_symmetric() const { return is_symmetric_; }
   // By link class.
   const std::vector<LinkTime>& times() const { return times_; }
-  std::size_t num_devices() const { return num_devices_; }
 
  private:
   // 4 MiB of table.

@@ -160,7 +160,6 @@ void LoadProver::Filter(double value_ms, int64_t work, Poller& poller) {
     stride_ *= kStrideGrowth;
   } else {
     open_ms_ = target;
-    allowed_ = refuter_.Allowed();
   }
   if (open_ms_ <= bound_ms_ * kTargetsMeet) EndPhase();
 }

@@ -90,8 +90,6 @@ class LoadProver {
   const std::string& method() const { return method_; }
   // The least target that filters could not refute so far; infinity: none was tried.
   double open_ms() const { return open_ms_; }
-  // By device the stages that it may take within open_ms(), as bits; empty: not known.
-  const std::vector<uint64_t>& allowed() const { return allowed_; }
   int64_t nodes() const { return cover_.nodes(); }
 
  private:
@@ -111,7 +109,6 @@ class LoadProver {
   double bound_ms_ = 0;
   std::string method_;
   double open_ms_ = std::numeric_limits<double>::infinity();
-  std::vector<uint64_t> allowed_;
   // Relative; of the next gallop.
   double stride_;
   // Where between the bound and the value cover searches aim.
