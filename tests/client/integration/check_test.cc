@@ -94,11 +94,14 @@ TEST_F(CheckTest, TheModeSaysWhetherAJobIsJudgedAndWhetherAProofDenies) {
   const Finished enforce = Check(JobWith(kHuge), {"--mode=enforce"});
   EXPECT_EQ(enforce.exit_code, 3);
   EXPECT_THAT(enforce.out, AllOf(HasSubstr("Job team-a/train: denied\n"), HasSubstr("it cannot fit 4")));
-  // Annotating is the default, and what a job says of itself counts more than the hook's mode.
+  // Annotating is the default. A job may tighten the mode, and not loosen it.
   EXPECT_EQ(Check(JobWith(kHuge)).out, annotate.out);
   std::string own = JobWith(kHuge);
-  own.insert(own.find("planwright.dev/graph"), "planwright.dev/mode: \"off\", ");
-  EXPECT_EQ(Check(own, {"--mode=enforce"}).out, off.out);
+  own.insert(own.find("planwright.dev/graph"), "planwright.dev/mode: enforce, ");
+  EXPECT_EQ(Check(own, {"--mode=annotate"}).out, enforce.out);
+  const Finished loose = Check(absl::StrReplaceAll(own, {{"mode: enforce", "mode: \"off\""}}), {"--mode=enforce"});
+  EXPECT_EQ(loose.out, enforce.out);
+  EXPECT_THAT(Unwrapped(loose.err), HasSubstr("can only tighten the mode of the hook"));
   for (const char* mode : {"annotate", "enforce"}) {
     const Finished planned = Check(JobWith(kSmall), {absl::StrCat("--mode=", mode)});
     EXPECT_EQ(planned.exit_code, 0) << planned.err;
@@ -163,7 +166,7 @@ TEST_F(CheckTest, AsksAServerForGraphsThatItKeeps) {
 
   const Finished refused = Check(job, {server, reader});
   EXPECT_EQ(refused.exit_code, 4);
-  EXPECT_THAT(Unwrapped(refused.err), HasSubstr("not judged: planwrightd refused: CreatePlan needs the role planner"));
+  EXPECT_THAT(Unwrapped(refused.err), HasSubstr("not judged: planwrightd refused: StreamPlan needs the role planner"));
   const Finished unknown = Check(JobWith("graphs/" + std::string(64, '0')), {server, planner});
   EXPECT_EQ(unknown.exit_code, 2);
   EXPECT_THAT(unknown.err, HasSubstr("not judged: "));
