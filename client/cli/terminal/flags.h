@@ -26,7 +26,7 @@ struct Flag {
   // Whether an argument that is no flag is its value; at most one of a command.
   bool is_bare = false;
   // The field of the request that it sets, as violations name it ("problem.num_stages"); empty: none, or not said.
-  std::string field = "";
+  std::string field = {};
 };
 
 // Flags that the help shows together.

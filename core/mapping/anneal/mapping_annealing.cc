@@ -84,7 +84,8 @@ void MappingAnnealing::AddDetour(MappingObjective objective) {
 }
 
 std::vector<MappingAnnealing::Slice> MappingAnnealing::NextBatch(int64_t most_moves) {
-  const double growth = std::pow(kSliceGrowth, static_cast<double>(slices_ / static_cast<int64_t>(kBatch)));
+  const int64_t batches = slices_ / static_cast<int64_t>(kBatch);
+  const double growth = std::pow(kSliceGrowth, static_cast<double>(batches));
   const auto slice_moves = static_cast<int64_t>(std::min(kMaxSliceMoves, kFirstSliceMoves * growth));
   const int64_t end = planned_moves_ + std::min(most_moves, limits_.work - planned_moves_);
   std::vector<Slice> batch;
