@@ -13,6 +13,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
+import time
 import unittest
 import urllib.error
 import urllib.request
@@ -418,16 +419,37 @@ class StoreTest(unittest.TestCase):
             self.plan(**arguments)
         return caught.exception.code(), caught.exception.details()
 
+    def write_format(self, version):
+        """The version of the format that writers must know; 2 is today's."""
+        with open(self.file, "r+b") as database:
+            database.seek(18)
+            database.write(bytes([version]))
+
     def make_read_only(self, is_read_only):
         """As the file itself can say it: a file system that turns read-only takes privileges that a test lacks."""
+        if not is_read_only:
+            self.write_format(2)
         with contextlib.closing(sqlite3.connect(self.file, timeout=60)) as connection:
-            connection.execute("SELECT * FROM schema_version").fetchall()
             if is_read_only:
+                connection.execute("SELECT * FROM schema_version").fetchall()
                 self.assertEqual(connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0], 0)
-            with open(self.file, "r+b") as database:
-                # The version of the format that writers must know; 2 is today's.
-                database.seek(18)
-                database.write(bytes([3 if is_read_only else 2]))
+                self.write_format(3)
+            else:
+                # Every connection of the server reads the first page again.
+                seen = connection.execute("PRAGMA user_version").fetchone()[0]
+                connection.execute(f"PRAGMA user_version = {seen + 1}")
+
+    def wait_until_ready_says(self, text, is_read_only):
+        """A connection of the server may have missed the change, as below, so that it is made anew."""
+        for _ in range(20):
+            for _ in range(150):
+                if self.daemon.get("/readyz")[1].startswith(text):
+                    return
+                time.sleep(0.1)
+            self.make_read_only(False)
+            if is_read_only:
+                self.make_read_only(True)
+        self.fail(f"/readyz never said {text}")
 
     def refusal_once_read_only(self):
         """The first refusal of a plan to keep. A server that read the file between the checkpoint and the change goes
@@ -448,6 +470,7 @@ class StoreTest(unittest.TestCase):
         code, details = self.refusal_once_read_only()
         self.assertEqual(code, grpc.StatusCode.UNAVAILABLE)
         self.assertIn("readonly", details)
+        self.wait_until_ready_says("ok, but", is_read_only=True)
         self.daemon.wait_for("the store does not work")
         status, text = self.daemon.get("/readyz")
         self.assertEqual(status, 200)
@@ -459,8 +482,8 @@ class StoreTest(unittest.TestCase):
         self.assertFalse(self.plan(skip_cache=True).provenance.cached)
         self.daemon.stub.GetPlan(planning_service_pb2.GetPlanRequest(name="plans/kept"), timeout=60)
         self.make_read_only(False)
+        self.wait_until_ready_says("ok\n", is_read_only=False)
         self.daemon.wait_for("the store works again")
-        self.assertEqual(self.daemon.get("/readyz"), (200, "ok\n"))
         self.plan(plan_id="kept-too")
 
     def test_serves_beside_a_store_of_a_newer_release(self):
