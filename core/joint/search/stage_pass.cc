@@ -11,7 +11,6 @@
 #include "core/joint/search/labels.h"
 
 namespace planwright {
-namespace {}  // namespace
 
 StagePass::StagePass(const Places& places, int32_t num_layers, int64_t micro_batches, std::optional<int32_t> num_stages,
                      std::vector<SpreadOption>& options, Poller& poller, Measure measure)

@@ -3,7 +3,6 @@
 #include <bit>
 
 namespace planwright {
-namespace {}  // namespace
 
 StageMatching::StageMatching(const ReplicaModel& model) : model_(model), match_(Index(model.num_devices())) {}
 

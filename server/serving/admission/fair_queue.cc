@@ -10,7 +10,6 @@
 #include "server/serving/admission/retry_delay.h"
 
 namespace planwright::server {
-namespace {}  // namespace
 
 double FairQueue::Tenant::TokensAt(TimePoint now, const TenantLimits& limits) const {
   if (!tokens_at.has_value()) return limits.burst;

@@ -6,7 +6,6 @@
 #include "server/serving/admission/retry_delay.h"
 
 namespace planwright::server {
-namespace {}  // namespace
 
 absl::Status MemoryAccount::Hold::Add(int64_t bytes) {
   const Options& options = account_.options_;
