@@ -13,6 +13,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/base/interruption.h"
+#include "core/base/units.h"
 #include "core/joint/cost/exchange.h"
 #include "core/joint/cost/pair_links.h"
 #include "core/topology/grid.h"
@@ -435,7 +436,6 @@ class UseFinder {
     return uses;
   }
 
-  static constexpr double kPicosecondsPerSecond = 1e12;
   static constexpr double kBytes = 1e12;
   static constexpr double kSame = 1e-12;
   static constexpr std::size_t kUnitsPerComparison = 10;
