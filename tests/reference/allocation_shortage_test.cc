@@ -12,14 +12,6 @@
 namespace planwright {
 namespace {
 
-// Layers of 10 static and 5 stored bytes, with buffers of 4 between them.
-Chain MakeThreeLayers() {
-  Chain chain;
-  chain.layers.assign(3, {.forward = Picoseconds(1), .static_bytes = 10, .stored_bytes = 5});
-  chain.cuts.assign(2, {.buffer_bytes = 4});
-  return chain;
-}
-
 TEST(AllocationShortageTest, NamesTheLayerThatMissesMost) {
   Chain chain = MakeThreeLayers();
   chain.layers[1].workspace_bytes = 7;

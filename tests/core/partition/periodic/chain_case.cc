@@ -49,6 +49,13 @@ std::vector<std::vector<int32_t>> AllCuts(int32_t layers) {
   return all;
 }
 
+Chain MakeThreeLayers() {
+  Chain chain;
+  chain.layers.assign(3, {.forward = Picoseconds(1), .static_bytes = 10, .stored_bytes = 5});
+  chain.cuts.assign(2, {.buffer_bytes = 4});
+  return chain;
+}
+
 void ScaleTimes(int64_t factor, Chain& chain) {
   for (ChainLayer& layer : chain.layers) {
     layer.forward *= factor;

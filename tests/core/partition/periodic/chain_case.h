@@ -22,6 +22,9 @@ ChainCase MakeChainCase(uint64_t seed, int32_t max_layers);
 // The layers in which the stages after the first one begin, for each of the 2^(layers - 1) ways to cut a chain.
 std::vector<std::vector<int32_t>> AllCuts(int32_t layers);
 
+// Layers of 10 static and 5 stored bytes, with buffers of 4 between them.
+Chain MakeThreeLayers();
+
 // All times of the chain `factor` times as long.
 void ScaleTimes(int64_t factor, Chain& chain);
 

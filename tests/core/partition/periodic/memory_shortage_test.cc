@@ -10,14 +10,6 @@
 namespace planwright {
 namespace {
 
-// Layers of 10 static and 5 stored bytes, with buffers of 4 between them.
-Chain MakeThreeLayers() {
-  Chain chain;
-  chain.layers.assign(3, {.forward = Picoseconds(1), .static_bytes = 10, .stored_bytes = 5});
-  chain.cuts.assign(2, {.buffer_bytes = 4});
-  return chain;
-}
-
 // 23 bytes on each of 2 devices hold the last layer with its buffer, and the first one with its own; the middle one
 // would need both buffers, or two layers on a device.
 TEST(MemoryShortageTest, NamesTheLayerThatIsLeftOver) {
