@@ -16,10 +16,10 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_replace.h"
 #include "client/library/error_details.h"
 #include "google/rpc/error_details.pb.h"
 #include "google/rpc/status.pb.h"
+#include "tests/support/unwrapped.h"
 
 namespace planwright::client {
 namespace {
@@ -350,15 +350,13 @@ TEST_F(ProgramTest, NamesTheFlagsBesideTheFieldsThatTheySet) {
       "error: problem.num_replicas: must be 1\n"
       "error: problem.schedule: must be unset\n"
       "Mend what is named above and try again.\n";
-  // Lines break where the terminal ends.
-  const auto unbroken = [](const std::string& text) { return absl::StrReplaceAll(text, {{"\n       ", " "}}); };
   Plan({"--tokens-within", "2e12/30d", "--samples=1,3", "--schedule=gpipe"});
-  EXPECT_EQ(unbroken(err_.str()),
+  EXPECT_EQ(Unwrapped(err_.str()),
             absl::StrCat("error: problem.joint.target_tokens_per_second (--tokens_within): must not be set unless "
                          "problem.objective is MIN_DEVICES\n",
                          rest));
   Plan({"--target_tokens_per_second=1e6", "--samples=1,3", "--schedule=gpipe"});
-  EXPECT_EQ(unbroken(err_.str()),
+  EXPECT_EQ(Unwrapped(err_.str()),
             absl::StrCat("error: problem.joint.target_tokens_per_second (--target_tokens_per_second): must not be set "
                          "unless problem.objective is MIN_DEVICES\n",
                          rest));

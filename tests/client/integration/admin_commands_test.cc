@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "tests/client/integration/child.h"
 #include "tests/integration/daemon_process.h"
+#include "tests/support/unwrapped.h"
 
 namespace planwright::client {
 namespace {

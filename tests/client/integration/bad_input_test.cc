@@ -9,6 +9,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "tests/client/integration/child.h"
+#include "tests/support/unwrapped.h"
 
 namespace planwright::client {
 namespace {

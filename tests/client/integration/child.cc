@@ -14,7 +14,6 @@
 #include <thread>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_replace.h"
 
 namespace planwright::client {
 namespace {
@@ -90,8 +89,6 @@ Finished Child::Wait() {
   finished.err = ReadFile(absl::StrCat(folder_, "/err"));
   return finished;
 }
-
-std::string Unwrapped(const std::string& errors) { return absl::StrReplaceAll(errors, {{"\n       ", " "}}); }
 
 Finished Planwright(std::vector<std::string> arguments, std::string_view input) {
   arguments.insert(arguments.begin(), PLANWRIGHT_PROGRAM);

@@ -45,9 +45,6 @@ class Child {
 // `planwright ARGUMENTS...`, from start to end.
 Finished Planwright(std::vector<std::string> arguments, std::string_view input = "");
 
-// `errors` with every message on a line of its own.
-std::string Unwrapped(const std::string& errors);
-
 }  // namespace planwright::client
 
 #endif  // PLANWRIGHT_TESTS_CLIENT_INTEGRATION_CHILD_H_
