@@ -425,38 +425,36 @@ class StoreTest(unittest.TestCase):
             database.seek(18)
             database.write(bytes([version]))
 
-    def make_read_only(self, is_read_only):
-        """As the file itself can say it: a file system that turns read-only takes privileges that a test lacks."""
-        if not is_read_only:
-            self.write_format(2)
+    def make_writable(self):
+        """Every connection of the server reads the first page again."""
+        self.write_format(2)
         with contextlib.closing(sqlite3.connect(self.file, timeout=60)) as connection:
-            if is_read_only:
-                connection.execute("SELECT * FROM schema_version").fetchall()
-                self.assertEqual(connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0], 0)
-                self.write_format(3)
-            else:
-                # Every connection of the server reads the first page again.
-                seen = connection.execute("PRAGMA user_version").fetchone()[0]
-                connection.execute(f"PRAGMA user_version = {seen + 1}")
+            seen = connection.execute("PRAGMA user_version").fetchone()[0]
+            connection.execute(f"PRAGMA user_version = {seen + 1}")
 
-    def wait_until_ready_says(self, text, is_read_only):
+    def make_read_only(self):
+        """As the file itself can say it: a file system that turns read-only takes privileges that a test lacks."""
+        self.make_writable()
+        with contextlib.closing(sqlite3.connect(self.file, timeout=60)) as connection:
+            connection.execute("SELECT * FROM schema_version").fetchall()
+            self.assertEqual(connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0], 0)
+            self.write_format(3)
+
+    def wait_until_ready_says(self, text, change):
         """A connection of the server may have missed the change, as below, so that it is made anew."""
         for _ in range(20):
             for _ in range(150):
                 if self.daemon.get("/readyz")[1].startswith(text):
                     return
                 time.sleep(0.1)
-            self.make_read_only(False)
-            if is_read_only:
-                self.make_read_only(True)
+            change()
         self.fail(f"/readyz never said {text}")
 
     def refusal_once_read_only(self):
         """The first refusal of a plan to keep. A server that read the file between the checkpoint and the change goes
         by what it read, so that the change is made anew until it is seen."""
         for attempt in range(20):
-            self.make_read_only(False)
-            self.make_read_only(True)
+            self.make_read_only()
             try:
                 self.plan(plan_id=f"refused-{attempt}")
             except grpc.RpcError as error:
@@ -470,7 +468,7 @@ class StoreTest(unittest.TestCase):
         code, details = self.refusal_once_read_only()
         self.assertEqual(code, grpc.StatusCode.UNAVAILABLE)
         self.assertIn("readonly", details)
-        self.wait_until_ready_says("ok, but", is_read_only=True)
+        self.wait_until_ready_says("ok, but", self.make_read_only)
         self.daemon.wait_for("the store does not work")
         status, text = self.daemon.get("/readyz")
         self.assertEqual(status, 200)
@@ -481,8 +479,8 @@ class StoreTest(unittest.TestCase):
         self.assertTrue(self.plan().provenance.cached)
         self.assertFalse(self.plan(skip_cache=True).provenance.cached)
         self.daemon.stub.GetPlan(planning_service_pb2.GetPlanRequest(name="plans/kept"), timeout=60)
-        self.make_read_only(False)
-        self.wait_until_ready_says("ok\n", is_read_only=False)
+        self.make_writable()
+        self.wait_until_ready_says("ok\n", self.make_writable)
         self.daemon.wait_for("the store works again")
         self.plan(plan_id="kept-too")
 
