@@ -59,7 +59,7 @@ void OperationRunner::Work(const std::stop_token& stop) {
       seen = submissions_;
     }
     Clock::time_point start;
-    if (std::optional<Operation> taken = Take(start)) {
+    if (std::optional<Operation> taken = Take(start, stop)) {
       const std::string tenant = taken->tenant;
       Run(std::make_shared<OperationJob>(*std::move(taken)), stop);
       const std::lock_guard lock(mutex_);
@@ -71,9 +71,11 @@ void OperationRunner::Work(const std::stop_token& stop) {
   }
 }
 
-std::optional<Operation> OperationRunner::Take(Clock::time_point& start) {
+std::optional<Operation> OperationRunner::Take(Clock::time_point& start, const std::stop_token& stop) {
   const std::lock_guard taking(taking_);
-  const auto in_turn = [this](const std::vector<std::string>& tenants) {
+  const auto in_turn = [this, &stop](const std::vector<std::string>& tenants) {
+    // What other workers have returned meanwhile is for other servers.
+    if (stop.stop_requested()) return std::vector<std::string>();
     const std::lock_guard lock(mutex_);
     shares_.SetAllWaiting(tenants, options_.now());
     return shares_.InTurn(options_.now());

@@ -108,9 +108,9 @@ class OperationRunner {
   using JobPtr = std::shared_ptr<OperationJob>;
 
   void Work(const std::stop_token& stop);
-  // An operation of the tenant whose turn it is, which begins at `start`; nullopt: there is none, or the store does not
-  // answer.
-  std::optional<Operation> Take(Clock::time_point& start);
+  // An operation of the tenant whose turn it is, which begins at `start`; nullopt: there is none, the store does not
+  // answer, or the worker is to stop.
+  std::optional<Operation> Take(Clock::time_point& start, const std::stop_token& stop);
   void Run(const JobPtr& job, const std::stop_token& stop);
   void Conclude(OperationJob& job, const OperationEnd& end, const std::stop_token& stop);
   void KeepLeases(const std::stop_token& stop);
