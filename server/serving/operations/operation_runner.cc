@@ -10,8 +10,8 @@ void OperationJob::Save(std::string incumbent, std::string progress) {
   unsaved_ = Incumbent{std::move(incumbent), std::move(progress)};
 }
 
-OperationRunner::OperationRunner(Store& store, const Options& options, Hooks hooks)
-    : store_(store), options_(options), hooks_(std::move(hooks)) {
+OperationRunner::OperationRunner(Store& store, Options options, Hooks hooks)
+    : store_(store), options_(std::move(options)), hooks_(std::move(hooks)) {
   shares_.SetTenants(options_.tenants);
   keeper_ = std::jthread([this](const std::stop_token& stop) { KeepLeases(stop); });
   for (int i = 0; i < options_.max_running; ++i) {

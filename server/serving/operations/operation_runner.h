@@ -89,7 +89,7 @@ class OperationRunner {
   };
 
   // `store` outlives the runner. Begins at once.
-  OperationRunner(Store& store, const Options& options, Hooks hooks);
+  OperationRunner(Store& store, Options options, Hooks hooks);
   // As Stop.
   ~OperationRunner();
   OperationRunner(const OperationRunner&) = delete;
@@ -116,9 +116,9 @@ class OperationRunner {
   void KeepLeases(const std::stop_token& stop);
   void Attend(OperationJob& job);
   void SaveUnsaved(OperationJob& job);
-  void Lose(OperationJob& job);
+  static void Lose(OperationJob& job);
   // Waits, at most until `stop`.
-  void Pause(std::chrono::milliseconds time, const std::stop_token& stop);
+  static void Pause(std::chrono::milliseconds time, const std::stop_token& stop);
   void Report(const Operation& operation, const char* event, const absl::Status& why = absl::OkStatus()) const;
 
   Store& store_;
