@@ -1,11 +1,14 @@
 #include "core/joint/search/joint_search.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <utility>
 
+#include "core/base/units.h"
 #include "core/joint/cost/stage_cost.h"
 #include "core/joint/search/cap_search.h"
 #include "core/joint/search/equal_stages.h"
@@ -23,8 +26,10 @@ namespace {
 // Above every step; twice of it fits.
 constexpr int64_t kNoStep = std::numeric_limits<int64_t>::max() / 8;
 constexpr std::size_t kEqualStagesListed = 5;
-// Bounds of the simulated step are so precise.
-constexpr double kSimulatedGap = 1e-3;
+// Units of work of one limit of the bound of simulated steps, about a second, and how far the first limit is above what
+// is known without it.
+constexpr int64_t kMostWorkOfBound = 450'000'000;
+constexpr int64_t kPartsOfFirstLimit = 64;
 
 bool Allows(const JointSettings& settings, PipelineOrder order) {
   return std::find(settings.orders.begin(), settings.orders.end(), order) != settings.orders.end();
@@ -38,6 +43,34 @@ std::vector<PipelineOrder> PhasedOrders(const JointSettings& settings) {
   if (Allows(settings, PipelineOrder::kZeroBubble)) orders.push_back(PipelineOrder::kZeroBubble);
   return orders;
 }
+
+// A pass over simulated steps, with the options that it looks at.
+struct StepPass {
+  std::unique_ptr<std::vector<SpreadOption>> options;
+  std::unique_ptr<StagePass> pass;
+};
+
+// What limits have taken, which grows exponentially with them.
+class WorkByLimit {
+ public:
+  void Add(int64_t limit, int64_t work) {
+    before_ = last_;
+    last_ = {static_cast<double>(limit), static_cast<double>(std::max<int64_t>(work, 1))};
+  }
+  double Expected(int64_t limit) const {
+    if (before_.work == 0) return last_.work;
+    const double steps = (static_cast<double>(limit) - last_.limit) / (last_.limit - before_.limit);
+    return last_.work * std::pow(std::max(1.0, last_.work / before_.work), steps);
+  }
+
+ private:
+  struct Known {
+    double limit = 0;
+    double work = 0;
+  };
+  Known before_;
+  Known last_;
+};
 
 // Stages from the front of the row, as people count: moved by whole nodes or racks where all are alike.
 void MoveToFront(const Places& places, JointPlan& plan) {
@@ -104,10 +137,9 @@ class JointSearch {
     int64_t bound = known;
     const JointSpace space = SpaceOf(request_.settings);
     if (Allows(uniform_, PipelineOrder::kOneFOneB)) {
-      for (const PipelineFamily& family : ListFamilies(space, poller_)) {
-        if (poller_.ShouldStopNow()) return 0;
-        bound = std::min(bound, BoundFamilySimulated(space, family, bound));
-      }
+      const std::vector<PipelineFamily> families = ListFamilies(space, poller_);
+      if (poller_.ShouldStopNow()) return 0;
+      bound = std::min(bound, BoundPlainSteps(space, families, bound));
     }
     if (Allows(uniform_, PipelineOrder::kInterleaved)) {
       const JointSpace uniform = SpaceOf(uniform_);
@@ -203,21 +235,53 @@ class JointSearch {
     return result.bound_ps;
   }
 
-  // What no step of the family beats, task by task. `needed`: more is not asked for.
-  int64_t BoundFamilySimulated(const JointSpace& space, const PipelineFamily& family, int64_t needed) {
-    if (family.busiest_passes_ps >= needed || poller_.ShouldStopNow()) return needed;
-    std::vector<SpreadOption> options = OptionsOf(space, family);
-    const auto pass = [&](StagePass::Measure measure) {
-      return StagePass(places_, space.num_layers(), family.micro_batches, uniform_.num_stages, options, poller_,
-                       measure);
-    };
-    const int64_t bracket = pass(StagePass::Measure::kTime).LeastBracket(needed);
-    // Where stages may differ, the paces of small ones let too much through: tens of times as many labels.
-    if (bracket >= needed || options.size() > 1 || poller_.ShouldStopNow()) return bracket;
-    // Such that what is needed is sought, by a nanosecond for roundings.
-    const int64_t above = static_cast<int64_t>(static_cast<double>(needed) / (1 - kSimulatedGap)) + 1'000;
-    StagePass paces = pass(StagePass::Measure::kPace);
-    return std::max(bracket, SearchCaps(paces, family.micro_batches, above, kSimulatedGap, poller_).bound_ps);
+  // What no step under 1F1B beats, task by task; at most `needed`, more is not asked for.
+  int64_t BoundPlainSteps(const JointSpace& space, const std::vector<PipelineFamily>& families, int64_t needed) {
+    const std::optional<int64_t> bound = BoundByWaits(space, families, needed);
+    if (bound.has_value() || poller_.ShouldStopNow()) return bound.value_or(0);
+    // Where stages may differ there can be too many labels; what small stages wait for is not counted then.
+    int64_t busiest = needed;
+    for (const PipelineFamily& family : families) {
+      if (family.busiest_passes_ps >= busiest) continue;
+      int64_t any_work = kNoStep;
+      StepPass own = StepPassOf(space, family, StagePass::Measure::kBusy);
+      busiest = std::min(busiest, own.pass->LeastSimulated(busiest, any_work).value_or(0));
+    }
+    return busiest;
+  }
+
+  // From the least that the busiest stage of any family takes on, limits grow until a family has something below one of
+  // them. nullopt: interrupted, or it would take too much work, as that of the limits before says.
+  std::optional<int64_t> BoundByWaits(const JointSpace& space, const std::vector<PipelineFamily>& families,
+                                      int64_t needed) {
+    int64_t lowest = needed;
+    for (const PipelineFamily& family : families) lowest = std::min(lowest, family.busiest_passes_ps);
+    std::vector<StepPass> passes(families.size());
+    WorkByLimit work;
+    int64_t limit = lowest;
+    for (int64_t room = lowest / kPartsOfFirstLimit + 1; limit < needed; room += room / 2 + 1) {
+      limit = std::min(needed, SaturatingAdd(lowest, room));
+      if (work.Expected(limit) > static_cast<double>(kMostWorkOfBound)) return std::nullopt;
+      int64_t left = kMostWorkOfBound;
+      int64_t least = limit;
+      for (std::size_t at = 0; at < families.size(); ++at) {
+        if (families[at].busiest_passes_ps >= least) continue;
+        if (passes[at].pass == nullptr) passes[at] = StepPassOf(space, families[at], StagePass::Measure::kStep);
+        const std::optional<int64_t> found = passes[at].pass->LeastSimulated(least, left);
+        if (!found.has_value()) return std::nullopt;
+        least = std::min(least, *found);
+      }
+      if (least < limit) return least;
+      work.Add(limit, kMostWorkOfBound - left);
+    }
+    return limit;
+  }
+
+  StepPass StepPassOf(const JointSpace& space, const PipelineFamily& family, StagePass::Measure measure) {
+    StepPass made{std::make_unique<std::vector<SpreadOption>>(OptionsOf(space, family)), nullptr};
+    made.pass = std::make_unique<StagePass>(places_, space.num_layers(), family.micro_batches, uniform_.num_stages,
+                                            *made.options, poller_, measure);
+    return made;
   }
 
   void SearchPhasedStages(const JointSpace& space, PipelineOrder order, const std::vector<PipelineFamily>& families) {

@@ -16,6 +16,9 @@
 
 namespace planwright {
 
+// Of plans and bounds; raised when these change.
+inline constexpr char kJointSearchVersion[] = "4";
+
 // Runs of layers on one device under INTERLEAVED; more are not used by anyone.
 inline constexpr int32_t kMostChunks = 8;
 

@@ -31,10 +31,8 @@ LikeStages::LikeStages(const StageTable& table, int32_t num_layers, const Interl
   while (table.KindOf(layer) != most->first) ++layer;
   price_ = table.PriceOf(layer);
   group_ = table.GroupOf(layer);
-  if (!are_alike_) {
-    // The ends of the model, which pay for one cut only, may lie anywhere.
-    interleaving_.cut_ps = interleaving_.wrap_ps = 0;
-    return;
+  for (layer = 1; layer + 1 < num_layers; ++layer) {
+    if (table.KindOf(layer) != most->first) others_ps_ += table.BasePs(layer, layer + 1);
   }
   first_ = {true, table.PriceOf(0), table.GroupOf(0)};
   last_ = {true, table.PriceOf(num_layers - 1), table.GroupOf(num_layers - 1)};
@@ -63,18 +61,20 @@ int64_t LikeStages::LeastStepPs(int64_t needed) {
     if (least >= needed || poller_.ShouldStopNow()) return least;
   }
   // Backward passes that take less than forward ones do not occur; MayEndBy would be wrong for them.
-  const bool has_two = are_alike_ && interleaving_.chunks == 2;
-  return has_two && 0 < price_.forward_ps && price_.forward_ps <= price_.backward_ps ? LeastOfTwoPs(least, needed)
-                                                                                     : least;
+  const bool has_two = interleaving_.chunks == 2 && 0 < price_.forward_ps && price_.forward_ps <= price_.backward_ps;
+  if (are_alike_ && !has_two) return least;
+  const std::vector<std::vector<Load>> loads = LoadsBy(needed);
+  return LeastCapFrom(least, needed,
+                      [&](int64_t cap) { return are_alike_ ? MayEndBy(cap, loads) : MayHoldOthersBy(cap, loads); });
 }
 
-int64_t LikeStages::LeastOfTwoPs(int64_t least, int64_t needed) const {
+template <typename MayEnd>
+int64_t LikeStages::LeastCapFrom(int64_t least, int64_t needed, MayEnd may_end_by) const {
   // No pipeline ends before `least`; one may end by `high`, or what is needed is reached.
   int64_t high = needed;
-  const std::vector<std::vector<Load>> loads = LoadsBy(needed);
   while (high - least > high / kPartsOfBound) {
     const int64_t middle = least + (high - least) / 2;
-    if (MayEndBy(middle, loads)) {
+    if (may_end_by(middle)) {
       high = middle;
     } else {
       least = middle + 1;
@@ -110,7 +110,8 @@ std::vector<int32_t> LikeStages::BestCuts(bool by_step) {
         size = beside_end + 1;
         continue;
       }
-      size = static_cast<int32_t>(CeilDivide(left, rest));
+      // The smaller ones first: the stages behind begin sooner.
+      size = left / rest;
       left -= size;
       --rest;
     }
@@ -139,13 +140,17 @@ int64_t LikeStages::InFlightOf(int32_t stage) const {
 
 int64_t LikeStages::RoomOf(int32_t stage, int32_t layers, bool again) const {
   const End& end = EndOf(stage);
+  const LayerPrice& dealt = layers > 0 ? price_ : end.price;
   int64_t room = table_.memory_bytes() - SaturatingMultiply(layers, price_.state_bytes()) -
-                 std::max(price_.workspace_bytes, end.price.workspace_bytes) -
-                 2 * std::max(price_.gathered_bytes, end.price.gathered_bytes) - end.price.state_bytes();
+                 std::max(dealt.workspace_bytes, end.price.workspace_bytes) -
+                 2 * std::max(dealt.gathered_bytes, end.price.gathered_bytes) - end.price.state_bytes();
   // Layers of other kinds, which may send less, may be at the ends of its chunks; of layers alike the first one only.
   const int64_t received = std::min(price_.output_bytes, first_.price.output_bytes);
   if (are_alike_) room -= BoundaryBufferBytes(received, price_.output_bytes);
-  if (again) room -= price_.recomputed_bytes;
+  if (again) {
+    const bool end_can = end.price.modes[static_cast<std::size_t>(LayerRecomputation::kFull)].has_value();
+    room -= end_can ? std::min(dealt.recomputed_bytes, end.price.recomputed_bytes) : dealt.recomputed_bytes;
+  }
   return room;
 }
 
@@ -187,7 +192,6 @@ int64_t LikeStages::BestLongestChunkPs(int32_t stage, int32_t layers, int32_t* b
   const auto most_beside =
       has_end ? std::min(static_cast<int32_t>(CeilDivide(layers, interleaving_.chunks)), layers - FewestLayers(stage))
               : 0;
-  if (layers == 0 && !are_alike_) return 0;
   int64_t best = kDoesNotFit;
   for (int32_t beside = 0; beside <= most_beside; ++beside) {
     if (poller_.ShouldStop(kUnitsPerChoice)) break;
@@ -201,7 +205,6 @@ int64_t LikeStages::BestLongestChunkPs(int32_t stage, int32_t layers, int32_t* b
 }
 
 int64_t LikeStages::SharedRoomPs(int32_t stage, int32_t layers) const {
-  if (layers == 0 && !are_alike_) return 0;
   const End& end = EndOf(stage);
   std::vector<LayerGroup> groups;
   int64_t time = layers * (price_.forward_ps + price_.backward_ps);
@@ -305,7 +308,7 @@ LikeStages::Load LikeStages::LoadOf(int32_t stage, int32_t layers) const {
             .spared = stages - (2 * behind + 1)};
   if (load.spared <= 0) return load;
   const int64_t forward = layers * price_.forward_ps + EndOf(stage).price.forward_ps + OneWayCutsPs(stage);
-  const LayerPrice least = !are_alike_ ? LayerPrice{} : behind == 0 ? last_.price : price_;
+  const LayerPrice least = behind == 0 ? last_.price : are_alike_ ? price_ : LayerPrice{};
   load.whole_front =
       LastChunksPs(behind, true) + WholePassPs(false) - stages * forward + load.spared * least.forward_ps;
   load.whole_back =
@@ -315,8 +318,7 @@ LikeStages::Load LikeStages::LoadOf(int32_t stage, int32_t layers) const {
 
 int64_t LikeStages::StepPs(int32_t stage, int32_t layers) const {
   const Load load = LoadOf(stage, layers);
-  if (load.passes == kDoesNotFit) return kDoesNotFit;
-  return SaturatingAdd(load.passes, std::max(load.front, load.whole_front) + std::max(load.back, load.whole_back));
+  return load.passes == kDoesNotFit ? kDoesNotFit : load.StepPs();
 }
 
 int64_t LikeStages::FirstChunkLayers(const TwoChunks& stage, const Load& load, int64_t cap) const {
@@ -403,6 +405,37 @@ bool LikeStages::MayEndBy(int64_t cap, const std::vector<std::vector<Load>>& loa
     }
   }
   return false;
+}
+
+bool LikeStages::MayHoldOthersBy(int64_t cap, const std::vector<std::vector<Load>>& loads) const {
+  const auto all = static_cast<std::size_t>(dealt_);
+  // By how many layers the stages so far have: the most time that they have left for others; -1: they cannot have them.
+  std::vector<int64_t> most(all + 1, -1);
+  most[0] = 0;
+  for (const std::vector<Load>& own : loads) {
+    std::vector<int64_t> left;
+    for (const Load& load : own) left.push_back(LeftForOthersPs(load, cap));
+    std::vector<int64_t> next(all + 1, -1);
+    for (std::size_t before = 0; before <= all; ++before) {
+      if (most[before] < 0) continue;
+      if (poller_.ShouldStop(kUnitsPerChoice)) return true;
+      for (std::size_t layers = 0; layers < left.size() && before + layers <= all; ++layers) {
+        if (left[layers] >= 0) next[before + layers] = std::max(next[before + layers], most[before] + left[layers]);
+      }
+    }
+    most = std::move(next);
+  }
+  return most[all] >= others_ps_;
+}
+
+int64_t LikeStages::LeftForOthersPs(const Load& load, int64_t cap) const {
+  const int64_t micro_batches = interleaving_.micro_batches;
+  if (load.passes == kDoesNotFit) return -1;
+  const int64_t plain = cap - load.passes - load.front - load.back;
+  const int64_t whole = cap - load.StepPs();
+  if (plain < 0 || whole < 0) return -1;
+  const int64_t spared = micro_batches - interleaving_.num_stages;
+  return spared > 0 ? std::min(plain / micro_batches, whole / spared) : plain / micro_batches;
 }
 
 int64_t LikeStages::StepEndPs(int32_t stage, int32_t layers) const {

@@ -8,6 +8,7 @@
 #ifndef PLANWRIGHT_CORE_JOINT_SEARCH_LIKE_STAGES_H_
 #define PLANWRIGHT_CORE_JOINT_SEARCH_LIKE_STAGES_H_
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -15,6 +16,7 @@
 #include <vector>
 
 #include "core/base/polling.h"
+#include "core/base/units.h"
 #include "core/joint/search/recomputation.h"
 #include "core/joint/search/stage_table.h"
 
@@ -31,8 +33,8 @@ struct Interleaving {
   int64_t wrap_ps = 0;
 };
 
-// Layers of other kinds between the ends, and the ends of a model that has such, count as nothing: then times are
-// bounds only.
+// Layers of other kinds between the ends may lie anywhere and take no memory; in the step their passes count
+// (MayHoldOthersBy). Then times are bounds only.
 class LikeStages {
  public:
   // `table` and `poller` outlive the object. REQUIRES: at least two stages and chunks, and a layer for each chunk.
@@ -92,6 +94,8 @@ class LikeStages {
     int64_t spared = 0;
     int64_t whole_front = 0;
     int64_t whole_back = 0;
+
+    int64_t StepPs() const { return SaturatingAdd(passes, std::max(front, whole_front) + std::max(back, whole_back)); }
   };
   // Each chunk has a layer at least, so that the first chunks of k stages have the first k layers of the model. Layers
   // of other kinds that the stage has count as nothing: M of their passes are no less than the S that are subtracted.
@@ -120,7 +124,14 @@ class LikeStages {
   // Whether some division into two chunks a stage may end by then. With fewer layers in first chunks stages begin and
   // end no later, as backward passes take no less than forward ones, so the fewest are kept for each number of layers.
   bool MayEndBy(int64_t cap, const std::vector<std::vector<Load>>& loads) const;
-  int64_t LeastOfTwoPs(int64_t least, int64_t needed) const;
+  // Whether some division may end by then in which the stages have the time left for all layers of other kinds. A stage
+  // does all M passes of these it has; where it waits for the whole model it has done S of them by then, or has S left.
+  bool MayHoldOthersBy(int64_t cap, const std::vector<std::vector<Load>>& loads) const;
+  // So much of a micro-batch; -1: it does not end by then without.
+  int64_t LeftForOthersPs(const Load& load, int64_t cap) const;
+  // The least cap of `may_end_by` from `least` to `needed`.
+  template <typename MayEnd>
+  int64_t LeastCapFrom(int64_t least, int64_t needed, MayEnd may_end_by) const;
   // One pass of the first chunks of so many stages from the front, and of the last ones of those at the end.
   int64_t FirstChunksPs(int32_t before, bool is_backward) const;
   int64_t LastChunksPs(int32_t behind, bool is_backward) const;
@@ -148,8 +159,9 @@ class LikeStages {
   bool is_precise_ = false;
   // By stage and layers, then.
   mutable std::map<std::pair<int32_t, int32_t>, int64_t> sums_;
-  // Layers of the kind that is dealt out.
+  // Layers of the kind that is dealt out, and passes of a micro-batch through the others between the ends.
   int32_t dealt_ = 0;
+  int64_t others_ps_ = 0;
   LayerPrice price_;
   LayerGroup group_;
   End none_;

@@ -31,7 +31,6 @@ StagePass::StagePass(const Places& places, int32_t num_layers, int64_t micro_bat
   SetWeights();
   SetBounds();
   SetDuals();
-  if (measure_ == Measure::kPace) SetPaces();
 }
 
 void StagePass::SetSizes() {
@@ -149,45 +148,19 @@ void StagePass::SetDuals() {
   }
 }
 
-// A stage of pace p takes c <= p + (y - 1) / (M - 1) f, and half of what it sends and receives is in f.
-void StagePass::SetPaces() {
-  double longest_forward = 0;
-  end_bound_ = kBeyondAll;
-  for (const SpreadOption& option : options_) {
-    for (const auto& table : option.tables) {
-      if (table == nullptr) continue;
-      end_bound_ = std::min(end_bound_, table->StepEndPs(0, 1));
-      for (int32_t layer = 0; layer < num_layers_; ++layer) {
-        const auto forward = static_cast<double>(table->PassesPs(layer, layer + 1, false).forward_ps);
-        const auto base = static_cast<double>(table->BasePs(layer, layer + 1));
-        if (base > 0) longest_forward = std::max(longest_forward, forward / base);
-      }
-    }
-  }
-  if (micro_batches_ == 1) return;
-  const int64_t stages = std::min({micro_batches_, int64_t{num_layers_}, places_.size() / smallest_});
-  const double early = static_cast<double>(stages - 1) / static_cast<double>(micro_batches_ - 1);
-  least_share_ = std::max(0.0, 1 - early * longest_forward);
-}
-
-int64_t StagePass::longest_bound() const {
-  if (measure_ != Measure::kPace) return longest_bound_;
-  return std::max<int64_t>(0, static_cast<int64_t>(static_cast<double>(longest_bound_) * least_share_) - 1);
-}
-
-int64_t StagePass::MostBase(int64_t cap) const {
-  if (measure_ != Measure::kPace) return cap;
-  const double most = static_cast<double>(cap + 1) / least_share_ * (1 + kRoundings);
-  return most < static_cast<double>(longest_possible_) ? static_cast<int64_t>(most) + 1 : longest_possible_;
-}
-
-int64_t StagePass::MeasureOf(const StageTable& table, const PlacedStage& stage, int64_t behind, int64_t cost,
+int64_t StagePass::MeasureOf(const StageTable& table, const PlacedStage& stage, const Label& behind, int64_t cost,
                              int64_t transfers) const {
-  const int64_t early = std::min(micro_batches_ - 1, behind);
-  if (measure_ != Measure::kPace || early == 0) return cost;
+  if (measure_ == Measure::kBusy) return SaturatingMultiply(micro_batches_, cost);
+  if (measure_ != Measure::kStep) return cost;
   const int64_t forward = table.PassesPs(stage.first_layer, stage.end_layer, false).forward_ps + transfers / 2;
   const int64_t shorter = std::min(forward, cost - forward);
-  return std::max<int64_t>(0, cost - CeilDivide(SaturatingMultiply(early, shorter), micro_batches_ - 1));
+  const int64_t early = std::min<int64_t>(micro_batches_ - 1, behind.behind);
+  const int64_t passes = SaturatingMultiply(micro_batches_, cost);
+  const int64_t begun = SaturatingAdd(passes, behind.sum) - early * shorter;
+  const int64_t in_turn = micro_batches_ - 1 - behind.behind;
+  const int64_t waited =
+      in_turn > 0 ? SaturatingAdd(SaturatingMultiply(in_turn + 1, cost), SaturatingMultiply(2, behind.sum)) : 0;
+  return std::max({passes, begun, waited});
 }
 
 int64_t StagePass::StagePs(StageTable& table, const PlacedStage& stage, int64_t in_flight) const {
@@ -252,19 +225,19 @@ void StagePass::ExtendBy(const PlacedStage& stage, const Label& behind, int32_t 
   const int64_t sent = transfer(stage.end_layer, behind.tier);
   const int64_t least = table->BasePs(stage.first_layer, stage.end_layer) + sent;
   // Recomputation and the transfer before the stage only add to both: what is too much without them stays so.
-  if (MeasureOf(*table, stage, behind.behind, least, sent) > most.cap || behind.sum + least > most.sum) return;
+  if (MeasureOf(*table, stage, behind, least, sent) > most.cap || behind.sum + least > most.sum) return;
   const int64_t time = StagePs(*table, stage, std::min<int64_t>(micro_batches_, behind.behind + 1));
   if (time == kDoesNotFit) return;
   const int64_t step_end = std::max(behind.end, table->StepEndPs(stage.first_layer, stage.end_layer));
   const auto add = [&](int64_t depth, int32_t tier) {
     const int64_t transfers = sent + transfer(stage.first_layer, tier);
     const int64_t cost = time + transfers;
-    const int64_t measured = MeasureOf(*table, stage, behind.behind, cost, transfers);
+    const int64_t measured = MeasureOf(*table, stage, behind, cost, transfers);
     if (measured > most.cap) return;
     Label label{.depth = static_cast<int32_t>(depth),
                 .behind = behind.behind + 1,
                 .end = step_end,
-                .longest = std::max(behind.longest, measured),
+                .longest = std::max(measured, behind.longest + (is_step() ? cost : 0)),
                 .next = next,
                 .tier = tier};
     if (!combine(cost, behind, label)) return;
@@ -281,11 +254,13 @@ void StagePass::ExtendBy(const PlacedStage& stage, const Label& behind, int32_t 
 }
 
 template <typename Combine>
-void StagePass::Extend(int32_t first, const Most& most, Combine combine, Front& found) {
+void StagePass::Extend(int32_t first, const Most& most, Combine combine, Front& found, int64_t& work_left) {
   for (std::size_t o = 0; o < options_.size(); ++o) {
     for (int32_t end = first + 1; end <= num_layers_ && BaseOf(options_[o], first, end) <= most.base; ++end) {
       const Front& behind = fronts_[static_cast<std::size_t>(end)];
-      if (poller_.ShouldStop(static_cast<int64_t>(4 + 16 * behind.size()))) return;
+      const auto work = static_cast<int64_t>(4 + 16 * behind.size());
+      work_left -= work;
+      if (poller_.ShouldStop(work) || work_left < 0) return;
       const PlacedStage stage{first, end, static_cast<int32_t>(o), 0};
       for (std::size_t label = 0; label < behind.size(); ++label) {
         ExtendBy(stage, behind[label], static_cast<int32_t>(label), most, combine, found);
@@ -296,15 +271,16 @@ void StagePass::Extend(int32_t first, const Most& most, Combine combine, Front& 
 
 void StagePass::KeepUnbeaten(Front& front) {
   const auto kind = [this](const Label& label) { return std::pair(places_.KindOf(label.depth), label.tier); };
-  const auto key = [](const Label& label) {
-    return std::tuple(label.depth, label.behind, label.sum, label.end, label.stage.option, label.stage.end_layer,
-                      label.next);
+  const auto key = [this](const Label& label) {
+    return std::tuple(label.depth, label.behind, label.sum, is_step() ? label.longest : 0, label.end,
+                      label.stage.option, label.stage.end_layer, label.next);
   };
   // A beaten label is no loss: what comes before it can come before the other, with no more devices, time or memory. In
-  // front of more stages there is less memory, but the pace is less as well: then neither beats the other.
-  const bool needs_as_many = num_stages_.has_value() || measure_ == Measure::kPace;
-  const auto beats = [needs_as_many](const Label& a, const Label& b) {
-    return a.sum <= b.sum && a.end <= b.end && (needs_as_many ? a.behind == b.behind : a.behind <= b.behind);
+  // front of more stages there is less memory, but a stage may wait less for them: then neither beats the other.
+  const bool needs_as_many = num_stages_.has_value() || measure_ == Measure::kStep;
+  const auto beats = [&](const Label& a, const Label& b) {
+    return a.sum <= b.sum && a.end <= b.end && (!is_step() || a.longest <= b.longest) &&
+           (needs_as_many ? a.behind == b.behind : a.behind <= b.behind);
   };
   planwright::KeepUnbeaten(front, kind, key, beats);
   labels_ += static_cast<int64_t>(front.size());
@@ -323,7 +299,6 @@ bool StagePass::RunWindow(const Window& window, int64_t most_devices) {
   Begin();
   const bool is_timed = measure_ != Measure::kNothing;
   const int64_t rest_of_step = is_timed ? (micro_batches_ - 1) * (window.above + 1) : 0;
-  const int64_t base = MostBase(window.cap);
   const int64_t idle = places_.size() - most_devices;
   for (int32_t first = num_layers_ - 1; first >= 0; --first) {
     Front& front = fronts_[static_cast<std::size_t>(first)];
@@ -334,14 +309,13 @@ bool StagePass::RunWindow(const Window& window, int64_t most_devices) {
         return true;
       }
       label.sum = behind.sum + cost;
-      // The first stage ends its step when all is done, the others may have ended theirs.
-      if (measure_ == Measure::kPace && first > 0) label.end = 0;
       // A label is dropped if it reaches the limit with the least that the layers before it take on the devices left.
       const int64_t known = label.sum + std::max(label.end, end_bound_) + rest_of_step;
-      return known < window.limit && RestBound(first, base, label.depth + idle) < window.limit - known;
+      return known < window.limit && RestBound(first, window.cap, label.depth + idle) < window.limit - known;
     };
     const int64_t most_sum = window.limit - rest_of_step - end_bound_ - rest_[static_cast<std::size_t>(first)];
-    Extend(first, {window.cap, base, is_timed ? most_sum : kBeyondAll}, combine, front);
+    int64_t any_work = kBeyondAll;
+    Extend(first, {window.cap, window.cap, is_timed ? most_sum : kBeyondAll}, combine, front, any_work);
     if (poller_.ShouldStop()) return false;
     KeepUnbeaten(front);
   }
@@ -378,11 +352,10 @@ int64_t StagePass::DevicesBound(const Window& window, int64_t most_devices) cons
   int64_t low = std::max<int64_t>(1, holders_.back());
   if (measure_ == Measure::kNothing) return low;
   const int64_t left = window.limit - (micro_batches_ - 1) * (window.above + 1) - end_bound_;
-  const int64_t base = MostBase(window.cap);
   int64_t high = most_devices + 1;
   while (low < high) {
     const int64_t middle = low + (high - low) / 2;
-    if (RestBound(num_layers_, base, places_.size() - middle) < left) {
+    if (RestBound(num_layers_, window.cap, places_.size() - middle) < left) {
       high = middle;
     } else {
       low = middle + 1;
@@ -391,26 +364,27 @@ int64_t StagePass::DevicesBound(const Window& window, int64_t most_devices) cons
   return low;
 }
 
-int64_t StagePass::LeastBracket(int64_t limit) {
+std::optional<int64_t> StagePass::LeastSimulated(int64_t limit, int64_t& work_left) {
   Begin();
   // A stage that takes more reaches the limit alone.
   const int64_t cap = limit / micro_batches_;
   for (int32_t first = num_layers_ - 1; first >= 0; --first) {
     Front& front = fronts_[static_cast<std::size_t>(first)];
     const auto combine = [&](int64_t cost, const Label& behind, Label& label) {
-      label.sum = std::max(micro_batches_ * cost, cost + behind.sum);
+      label.sum = measure_ == Measure::kStep ? behind.sum + cost : 0;
       // The first stage ends its step when all is done, the others may have ended theirs.
-      if (first == 0) label.sum += label.end - behind.end;
+      if (first == 0) label.longest += label.end;
       label.end = 0;
       // The stages before it add what they take, at least so much.
-      return label.sum < limit && RestBound(first, cap, label.depth) < limit - label.sum;
+      return label.longest < limit && RestBound(first, cap, label.depth) < limit - label.longest;
     };
-    Extend(first, {cap, cap, kBeyondAll}, combine, front);
-    if (poller_.ShouldStop()) return 0;
+    Extend(first, {limit, cap, kBeyondAll}, combine, front, work_left);
+    if (poller_.ShouldStop() || work_left < 0) return std::nullopt;
     KeepUnbeaten(front);
   }
   int64_t least = limit;
-  for (const Label& label : fronts_.front()) least = std::min(least, label.sum);
+  for (const Label& label : fronts_.front()) least = std::min(least, label.longest);
+  fronts_.clear();
   return least;
 }
 

@@ -67,20 +67,28 @@ class StagePass {
     int64_t limit = 0;
   };
 
-  // What a stage is measured by, against caps and as the longest one: its time of a micro-batch; or its pace, by which
-  // the least sum, the longest pace for each micro-batch but one, and the first stage's end of the step are a step
-  // under 1F1B that its tasks do not beat.
+  // What a stage is measured by, against caps.
   //
-  // Proof. Let c = f + b be a stage's time, y the least of the micro-batches and of the stages from it to the end. Its
-  // first backward pass comes behind the forward passes of all stages and the backward passes of those behind it, and
-  // under 1F1B behind no more than y of its own forward passes. So (M - y) f + M b is left to do, and then its last
-  // backward pass goes through the stages before it: the step takes sum c + (M - 1) c - (y - 1) f. In the same way its
-  // last forward pass comes behind the first one of the stages before it, M - 1 forward and M - y backward passes of
-  // its own, and then goes to the end and back: sum c + (M - 1) c - (y - 1) b. So the pace is
-  // c - (y - 1) / (M - 1) min(f, b).
-  //
-  // Or by nothing: stages that fit take no time (LeastDevices).
-  enum class Measure { kTime, kPace, kNothing };
+  // Of kStep. Let c = f + b be a stage's time, D what the stages behind it take together, M the micro-batches, and y
+  // the least of these and of the stages from it to the end. It works for M c. Its first backward pass comes D behind
+  // its first forward pass, and under 1F1B behind no more than y forward passes of its own. So (M - y) f + M b is left
+  // to do: f + D + (M - y) f + M b = M c + D - (y - 1) f. In the same way its last forward pass comes behind M - 1
+  // forward and M - y backward passes of its own, and is D before its last backward pass: M c + D - (y - 1) b. And
+  // where y < M, its first backward pass is before its last forward pass, with M - y backward passes and as many
+  // forward ones from the begin of the one to the end of the other: c + D + (M - y) c + D. The largest of these counts.
+  // The stages before it pass the first micro-batch forward before all that, and the last one back behind it.
+  enum class Measure {
+    // What it takes of a micro-batch.
+    kTime,
+    // How long it works in a step: M c.
+    kBusy,
+    // How long a step takes at least under 1F1B, task by task, from the begin of its first forward pass to the end of
+    // its
+    // last backward pass.
+    kStep,
+    // Nothing: stages that fit take no time (LeastDevices).
+    kNothing
+  };
 
   // All outlive the object. `num_stages`: nullopt: any. REQUIRES: `options` are not empty, and each layer can run with
   // one of them on some class, as in every family (ListFamilies).
@@ -111,15 +119,16 @@ class StagePass {
   // What LeastDevices finds no less than, from sums alone; more than `most_devices`: nothing. O(log devices).
   int64_t DevicesBound(const Window& window, int64_t most_devices) const;
 
-  // The least value over all pipelines of max over stages k of (c_1 + ... + c_(k-1) + micro_batches c_k), which no
-  // order of the tasks of a step beats, with the first stage's end of the step; `limit` where nothing is below it, 0
-  // where the poller ended it.
-  int64_t LeastBracket(int64_t limit);
+  // No step of a pipeline takes less, task by task: the least, over all pipelines, of the most that a stage measures
+  // with the times of those before it, and of the first stage's end of the step; `limit` where nothing is below it.
+  // nullopt: the poller ended it, or it takes more work than is left (in the poller's units). Of kStep labels keep the
+  // sum, and that most, apart: there are the fewer the closer the limit is to the least. REQUIRES: kBusy or kStep.
+  std::optional<int64_t> LeastSimulated(int64_t limit, int64_t& work_left);
 
   // A lower bound on what all stages take together where each measures at most `cap`.
-  int64_t SumBound(int64_t cap) const { return RestBound(num_layers_, MostBase(cap), 0); }
+  int64_t SumBound(int64_t cap) const { return RestBound(num_layers_, cap, 0); }
   // Lower bounds, for every pipeline, on the longest stage, as it is measured, and on the end of the step.
-  int64_t longest_bound() const;
+  int64_t longest_bound() const { return longest_bound_; }
   int64_t end_bound() const { return end_bound_; }
   // No stage takes more.
   int64_t longest_possible() const { return longest_possible_; }
@@ -132,6 +141,7 @@ class StagePass {
     int32_t behind = 0;
     int64_t sum = 0;
     int64_t end = 0;
+    // The longest stage; of LeastSimulated, what the stages from here on take at least, step and all.
     int64_t longest = 0;
     // How it came to be: the stage that begins here, and the label behind it.
     PlacedStage stage = {};
@@ -163,6 +173,7 @@ class StagePass {
   // Fills fronts_ with the labels of pipelines on at most `most_devices` devices from the end of the row; whether the
   // poller let it.
   bool RunWindow(const Window& window, int64_t most_devices);
+  bool is_step() const { return measure_ == Measure::kBusy || measure_ == Measure::kStep; }
   bool MayHave(int64_t stages, int32_t first_layer) const;
   // At least so many stages are before `stages` ones.
   int64_t StagesLeft(int64_t stages) const { return num_stages_.has_value() ? *num_stages_ - stages : 0; }
@@ -175,14 +186,11 @@ class StagePass {
   };
   // Without transfers; kDoesNotFit.
   int64_t StagePs(StageTable& table, const PlacedStage& stage, int64_t in_flight) const;
-  void SetPaces();
-  // What the passes of a stage that measures at most `cap` take at most.
-  int64_t MostBase(int64_t cap) const;
-  // The measure of a stage that takes `cost`, `transfers` of it. `behind`: stages behind it.
-  int64_t MeasureOf(const StageTable& table, const PlacedStage& stage, int64_t behind, int64_t cost,
+  // The measure of a stage that takes `cost`, `transfers` of it, before those of the label `behind`.
+  int64_t MeasureOf(const StageTable& table, const PlacedStage& stage, const Label& behind, int64_t cost,
                     int64_t transfers) const;
   template <typename Combine>
-  void Extend(int32_t first, const Most& most, Combine combine, Front& found);
+  void Extend(int32_t first, const Most& most, Combine combine, Front& found, int64_t& work_left);
   void SetSizes();
   // How far a stage whose block ends at `end` may be from one before it that begins at `depth`, as bits.
   uint32_t TiersBefore(const PlacedStage& stage, int64_t end, int64_t depth) const;
@@ -231,8 +239,6 @@ class StagePass {
   int64_t longest_possible_ = 0;
   int64_t end_bound_ = 0;
   Measure measure_;
-  // The least share of its passes that a stage measures.
-  double least_share_ = 1;
   std::vector<Front> fronts_;
   int64_t labels_ = 0;
 };

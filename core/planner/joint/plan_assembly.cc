@@ -7,13 +7,13 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "core/joint/search/joint_search.h"
 #include "core/model/device_selection.h"
 
 namespace planwright {
 namespace {
 
 constexpr char kAlgorithm[] = "joint_search";
-constexpr char kVersion[] = "3";
 
 class PlanAssembly {
  public:
@@ -31,7 +31,7 @@ class PlanAssembly {
     AddEstimate();
     AddBaselines();
     plan_.provenance.algorithm = kAlgorithm;
-    plan_.provenance.algorithm_version = kVersion;
+    plan_.provenance.algorithm_version = kJointSearchVersion;
     plan_.provenance.seed = found_.options.seed;
     plan_.provenance.proven_optimal = joint_.simulated_step == joint_.simulated_bound;
     plan_.provenance.counters = found_.answer.counters;

@@ -15,10 +15,12 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "core/base/random.h"
 #include "core/joint/cost/stage_cost.h"
 #include "core/joint/search/fewest_search.h"
 #include "tests/property/cases.h"
+#include "tests/support/digest.h"
 
 namespace planwright {
 namespace {
@@ -194,8 +196,10 @@ Instance MakeUnlikeInstance(uint64_t seed, PipelineOrder order) {
   Instance instance{RandomPricer(seed, static_cast<int32_t>(random.Between(4, 6)), /*are_unlike=*/true), {}, {}};
   instance.cluster.classes.push_back({DeviceClassId(0), static_cast<int32_t>(random.Between(1, 2)),
                                       static_cast<int32_t>(random.Between(2, 3)), random.Between(60, 500)});
-  instance.cluster.inside = {static_cast<double>(random.Between(1, 4)) * 1e12, 0};
-  instance.cluster.between = {1e12, random.Between(0, 5)};
+  // What stages send each other may take as long as a pass of a layer.
+  const double speed = random.Below(2) == 0 ? 1e11 : 1e12;
+  instance.cluster.inside = {static_cast<double>(random.Between(1, 4)) * speed, 0};
+  instance.cluster.between = {speed, random.Between(0, 5)};
   JointSettings& settings = instance.settings;
   // With few divisors.
   settings.global_batch = 2 * random.Between(1, 4) - (random.Below(2) == 0 ? 1 : 0);
@@ -393,7 +397,8 @@ double ExpectOptimal(const Instance& instance) {
   EXPECT_EQ(outcome.step_bound_ps, best);
   JointPlan plan = *outcome.plan;
   SimulateJointPlan(instance.pricer, DeviceRow(instance.cluster), plan);
-  const int64_t bound = BoundSimulatedStep(request, plan.simulated_step.count(), SolveLimits());
+  // More is asked for than there is, so that nothing but the bound keeps it below.
+  const int64_t bound = BoundSimulatedStep(request, 2 * plan.simulated_step.count(), SolveLimits());
   EXPECT_LE(bound, enumeration.least_simulated);
   EXPECT_GT(bound, 0);
   return static_cast<double>(bound) / static_cast<double>(enumeration.least_simulated);
@@ -410,7 +415,7 @@ TEST(JointSearchTest, FindsWhatLookingAtEverythingFindsWithOneSpread) {
   double met = 0;
   for (uint64_t seed = 0; seed < cases && !testing::Test::HasFailure(); ++seed) met += ExpectOptimal(seed, false);
   // The bound of the simulated step is close.
-  EXPECT_GE(met, 0.97 * static_cast<double>(cases)) << met;
+  EXPECT_GE(met, 0.98 * static_cast<double>(cases)) << met;
 }
 
 TEST(JointSearchTest, FindsWhatLookingAtEverythingFindsWithSpreadsByStage) {
@@ -457,12 +462,16 @@ TEST(JointSearchTest, FindsWhatLookingAtEverythingFindsWithoutBubbles) {
 }
 
 TEST(JointSearchTest, FindsWhatLookingAtEverythingFindsOfUnlikeLayers) {
-  for (uint64_t seed = 0; seed < NumCases(200) && !testing::Test::HasFailure(); ++seed) {
+  const uint64_t cases = NumCases(200);
+  double met = 0;
+  for (uint64_t seed = 0; seed < cases && !testing::Test::HasFailure(); ++seed) {
     for (const PipelineOrder order : {PipelineOrder::kOneFOneB, PipelineOrder::kGpipe, PipelineOrder::kZeroBubble}) {
       SCOPED_TRACE(absl::StrCat("seed ", seed, ", order ", static_cast<int>(order)));
-      ExpectOptimal(MakeUnlikeInstance(seed, order));
+      const double ratio = ExpectOptimal(MakeUnlikeInstance(seed, order));
+      if (order == PipelineOrder::kOneFOneB) met += ratio;
     }
   }
+  EXPECT_GE(met, 0.97 * static_cast<double>(cases)) << met;
 }
 
 TEST(JointSearchTest, FindsWhatLookingAtEverythingFindsWithFirstLayersAlike) {
@@ -594,6 +603,41 @@ TEST(JointSearchTest, InterleavingIsNeverWorseThanWithoutAndItsPlansHoldWhatThey
     SimulateJointPlan(instance.pricer, DeviceRow(instance.cluster), plan);
     ExpectNear(plan);
   }
+}
+
+void AddOutcome(const JointRequest& request, Digest& digest) {
+  const JointOutcome outcome = SearchJoint(request, SolveLimits(), [](const JointPlan&) {});
+  digest.Add(outcome.step_bound_ps);
+  if (!outcome.plan.has_value()) return;
+  JointPlan plan = *outcome.plan;
+  SimulateJointPlan(request.pricer, DeviceRow(request.cluster), plan);
+  digest.Add(plan.step.count());
+  digest.Add(BoundSimulatedStep(request, plan.simulated_step.count(), SolveLimits()));
+  digest.Add(plan.micro_batches);
+  for (const JointStage& stage : plan.stages) {
+    digest.Add(stage.first_slot);
+    digest.Add(stage.degrees.devices());
+    for (const JointChunk& chunk : stage.chunks) {
+      digest.Add(chunk.first_layer);
+      for (const LayerRecomputation mode : chunk.recomputation) digest.Add(static_cast<int64_t>(mode));
+    }
+  }
+}
+
+// As of the other algorithms (plan_digests_test): bounds and moves that no longer work are seen, too.
+TEST(JointSearchTest, PlansChangeTogetherWithTheVersion) {
+  Digest digest;
+  for (uint64_t seed = 0; seed < 40; ++seed) {
+    for (const PipelineOrder order : {PipelineOrder::kOneFOneB, PipelineOrder::kInterleaved, PipelineOrder::kGpipe,
+                                      PipelineOrder::kZeroBubble}) {
+      const Instance unlike = MakeUnlikeInstance(seed, order);
+      AddOutcome({unlike.pricer, unlike.cluster, unlike.settings, 0, 0}, digest);
+      const Instance alike = MakeInstance(seed, order == PipelineOrder::kOneFOneB, order);
+      AddOutcome({alike.pricer, alike.cluster, alike.settings, 0, 0}, digest);
+    }
+  }
+  const std::string today = absl::StrFormat("%s 0x%016x", kJointSearchVersion, digest.value());
+  EXPECT_EQ(today, "4 0xdd9c657c2417e60e") << "where plans or bounds have changed, raise kJointSearchVersion";
 }
 
 TEST(JointSearchTest, AnInterruptedSearchKeepsASoundBound) {

@@ -17,6 +17,7 @@
 #include "core/partition/mip/mip_solver.h"
 #include "core/planner/algorithms/algorithms.h"
 #include "tests/property/planning.h"
+#include "tests/support/digest.h"
 #include "tests/support/mode_instance.h"
 
 namespace planwright {
@@ -31,21 +32,6 @@ constexpr int kMaxOperators = 40;
 // An integer program takes seconds where others take milliseconds.
 constexpr int kMaxOperatorsOfMip = 10;
 constexpr int64_t kWork = 20'000;
-
-// 64-bit FNV-1a over whole numbers.
-class Digest {
- public:
-  void Add(int64_t number) {
-    for (int byte = 0; byte < 8; ++byte) {
-      hash_ ^= static_cast<uint64_t>(number) >> (8 * byte) & 0xff;
-      hash_ *= 0x100000001b3;
-    }
-  }
-  uint64_t value() const { return hash_; }
-
- private:
-  uint64_t hash_ = 0xcbf29ce484222325;
-};
 
 void AddPlan(const Plan& plan, Digest& digest) {
   digest.Add(plan.objective.count());
