@@ -311,6 +311,7 @@ class Costing {
 
   // As if its stages were one; but subgraphs that follow each other keep what they have.
   int64_t MemoryOfDevice(const DeviceUsage& usage) const {
+    if (usage.stages.size() == 1) return plan_.stages[usage.stages.front().index()].memory_bytes;
     std::vector<OperatorId> operators;
     int64_t boundary_bytes = 0;
     int64_t sum_of_stages = 0;

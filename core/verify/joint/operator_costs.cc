@@ -10,12 +10,30 @@ namespace planwright::verify {
 
 OperatorCosts::OperatorCosts(const OperatorGraph& graph, const std::vector<std::string>& labels,
                              const ResolvedMemory& memory)
-    : graph_(graph), memory_(memory), layouts_(graph, layer_of_) {
+    : graph_(graph), memory_(memory), has_backward_operators_(HasBackwardOperators(graph)), layouts_(graph, layer_of_) {
   std::map<std::string, std::size_t> numbers;
   for (std::size_t layer = 0; layer < labels.size(); ++layer) numbers.emplace(labels[layer], layer);
   for (const Operator& op : graph.operators) {
     const auto found = numbers.find(op.layer);
     layer_of_.push_back(found == numbers.end() ? std::nullopt : std::optional(found->second));
+  }
+  operators_of_.resize(labels.size());
+  for (std::size_t op = 0; op < layer_of_.size(); ++op) {
+    if (layer_of_[op].has_value()) operators_of_[*layer_of_[op]].push_back(op);
+  }
+  read_in_.resize(labels.size());
+  for (std::size_t tensor = 0; tensor < graph.tensors.size(); ++tensor) AddTensor(tensor);
+}
+
+void OperatorCosts::AddTensor(std::size_t tensor) {
+  // Operators of no layer are told by CheckLayers.
+  const std::size_t producer = layer_of_[graph_.tensors[tensor].producer.index()].value_or(0);
+  std::pair<std::size_t, std::size_t>& ends = ends_.emplace_back(producer, producer);
+  for (const OperatorId consumer : graph_.tensors[tensor].consumers) {
+    const std::optional<std::size_t>& layer = layer_of_[consumer.index()];
+    if (!layer.has_value()) continue;
+    ends = {std::min(ends.first, *layer), std::max(ends.second, *layer)};
+    if (read_in_[*layer].empty() || read_in_[*layer].back() != tensor) read_in_[*layer].push_back(tensor);
   }
 }
 
@@ -43,9 +61,9 @@ std::optional<OperatorPart> OperatorCosts::PartIn(std::size_t op, const std::map
 }
 
 bool OperatorCosts::CanRun(std::size_t layer, const Question& question) const {
-  for (std::size_t op = 0; op < layer_of_.size(); ++op) {
+  for (const std::size_t op : operators_of_[layer]) {
     const Operator& each = graph_.operators[op];
-    if (*layer_of_[op] != layer || IsSpokenFor(each)) continue;
+    if (IsSpokenFor(each)) continue;
     const std::vector<LayoutPair> layouts = LayoutsOf(each, question.device, question.spread.degrees);
     if (layouts.empty() || !PartIn(op, {{op, layouts.front()}}, question).has_value()) return false;
   }
@@ -79,18 +97,12 @@ double OperatorCosts::OutputOf(std::size_t layer, const DeviceClass& device, con
 
 double OperatorCosts::OutputOf(std::size_t layer, Question& question) const {
   double output = 0;
-  for (const Tensor& tensor : graph_.tensors) {
-    bool has_end_before = *layer_of_[tensor.producer.index()] <= layer;
-    bool has_end_behind = !has_end_before;
-    for (const OperatorId consumer : tensor.consumers) {
-      const std::size_t read = *layer_of_[consumer.index()];
-      has_end_before = has_end_before || read <= layer;
-      has_end_behind = has_end_behind || read > layer;
-    }
-    if (has_end_before && has_end_behind) output += BytesOf(tensor, question);
+  for (std::size_t tensor = 0; tensor < ends_.size(); ++tensor) {
+    const auto& [first, last] = ends_[tensor];
+    if (first <= layer && layer < last) output += BytesOf(graph_.tensors[tensor], question);
   }
   // What goes back is as large as what went forward, or else tensors of its own.
-  return HasBackwardOperators(graph_) ? output / 2 : output;
+  return has_backward_operators_ ? output / 2 : output;
 }
 
 std::optional<RankCosts> OperatorCosts::CostsOf(std::size_t layer, const DeviceClass& device,
@@ -104,8 +116,7 @@ std::optional<RankCosts> OperatorCosts::CostsOf(std::size_t layer, const DeviceC
   double kept_again = 0;
   double extra = 0;
   bool reads_again = false;
-  for (std::size_t op = 0; op < layer_of_.size(); ++op) {
-    if (*layer_of_[op] != layer) continue;
+  for (const std::size_t op : operators_of_[layer]) {
     if (IsSpokenFor(graph_.operators[op])) continue;
     const std::optional<OperatorPart> part = PartIn(op, *own, question);
     if (!part.has_value()) return std::nullopt;
@@ -121,7 +132,8 @@ std::optional<RankCosts> OperatorCosts::CostsOf(std::size_t layer, const DeviceC
     reads_again = reads_again || (graph_.operators[op].variants.empty() && part->kept > 0);
   }
   costs.output = OutputOf(layer, question);
-  for (const Tensor& tensor : graph_.tensors) {
+  for (const std::size_t read : read_in_[layer]) {
+    const Tensor& tensor = graph_.tensors[read];
     const Operator& producer = graph_.operators[tensor.producer.index()];
     const bool is_made_whole =
         *layer_of_[tensor.producer.index()] == layer && producer.variants.empty() && producer.pass == Pass::kForward;

@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/base/violations.h"
@@ -45,6 +46,7 @@ class OperatorCosts {
     std::map<std::size_t, std::optional<std::map<std::size_t, LayoutPair>>> layouts = {};
   };
 
+  void AddTensor(std::size_t tensor);
   const std::optional<std::map<std::size_t, LayoutPair>>& LayoutsIn(std::size_t layer, Question& question) const;
   bool CanRun(std::size_t layer, const Question& question) const;
   std::optional<OperatorPart> PartIn(std::size_t op, const std::map<std::size_t, LayoutPair>& layouts,
@@ -69,8 +71,14 @@ class OperatorCosts {
 
   const OperatorGraph& graph_;
   const ResolvedMemory& memory_;
+  const bool has_backward_operators_;
   // By operator; nullopt: of no layer.
   std::vector<std::optional<std::size_t>> layer_of_;
+  // By layer, its operators, and the tensors that they read.
+  std::vector<std::vector<std::size_t>> operators_of_;
+  std::vector<std::vector<std::size_t>> read_in_;
+  // By tensor, the first and the last layer of those that make and read it.
+  std::vector<std::pair<std::size_t, std::size_t>> ends_;
   ChosenLayouts layouts_;
 };
 
