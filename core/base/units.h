@@ -16,6 +16,7 @@ namespace planwright {
 using Picoseconds = std::chrono::duration<int64_t, std::pico>;
 
 inline constexpr double kPicosecondsPerSecond = 1e12;
+inline constexpr double kGiB = int64_t{1} << 30;
 
 // Largest sum of times or sizes that a valid request can reach; the validator refuses more.
 inline constexpr int64_t kMaxQuantity = int64_t{1} << 62;

@@ -9,12 +9,11 @@
 #include <string_view>
 #include <vector>
 
+#include "core/base/units.h"
 #include "core/joint/cost/training_cluster.h"
 #include "core/model/cluster.h"
 
 namespace planwright {
-
-inline constexpr double kGiB = int64_t{1} << 30;
 
 struct Accelerator {
   // As records write it, such as "a100-80".

@@ -13,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "core/base/infeasibility.h"
+#include "core/base/units.h"
 #include "core/base/violations.h"
 #include "core/joint/cost/stage_cost.h"
 #include "core/joint/search/fewest_search.h"
@@ -22,7 +23,6 @@ namespace {
 
 // The gap of searches that only ask whether anything fits.
 constexpr double kAnyPlan = 0.5;
-constexpr double kGibibyte = 1024.0 * 1024.0 * 1024.0;
 constexpr int64_t kMostDevices = 16'384;
 
 int64_t NumDevicesOf(const TrainingCluster& cluster) {
@@ -230,7 +230,7 @@ Infeasibility WhatWouldFit(const JointRequest& request, const SolveLimits& limit
   }
   std::string description =
       absl::StrCat("no pipeline with these degrees, recomputations and shardings fits into ", devices, " devices of ",
-                   absl::SixDigits(static_cast<double>(part.memory_bytes) / kGibibyte), " GiB");
+                   absl::SixDigits(static_cast<double>(part.memory_bytes) / kGiB), " GiB");
   absl::StrAppend(&description, would_fit.empty()
                                     ? "; neither does it on more nodes of them"
                                     : absl::StrCat("; it would fit with ", absl::StrJoin(would_fit, ", or with ")));

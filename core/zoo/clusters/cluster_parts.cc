@@ -4,11 +4,11 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/base/strings.h"
+#include "core/base/units.h"
 
 namespace planwright {
 namespace {
 
-constexpr double kGiB = int64_t{1} << 30;
 constexpr double kTera = 1e12;
 
 }  // namespace
