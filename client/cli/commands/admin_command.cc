@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "client/cli/commands/commands.h"
 #include "client/cli/commands/store_access.h"
@@ -102,6 +103,10 @@ class AdminCommand final : public Command {
     if (!delete_.empty() && !ShowsItems()) {
       return UsageError("--delete is for plans, graphs and clusters",
                         "Say `planwright admin plans --tenant=NAME --delete=plans/ID`.");
+    }
+    if (!delete_.empty() && !absl::StartsWith(delete_, absl::StrCat(what_, "/"))) {
+      return UsageError(absl::StrCat("--delete=", delete_, " is not one of the ", what_),
+                        absl::StrCat("Its name begins with ", what_, "/."));
     }
     if ((reset_ || limits_.ByteSizeLong() > 0) && what_ != "limits") {
       return UsageError("limits are changed by `planwright admin limits`", "Name the tenant with --tenant=NAME.");
