@@ -1,5 +1,6 @@
 #include "server/store/database/schema.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -52,7 +53,11 @@ TEST_P(SchemaTest, ManyServersMakeTheFirstSchemaOnce) {
   }
 }
 
-TEST_P(SchemaTest, AnEmptyDatabaseIsNotChecked) { EXPECT_FALSE(CheckSchema(*backend_->Open(), SchemaSteps()).ok()); }
+TEST_P(SchemaTest, AnEmptyDatabaseIsNotChecked) {
+  const absl::Status status = CheckSchema(*backend_->Open(), SchemaSteps());
+  EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(status.message(), testing::StartsWith("this is no store of planwrightd: "));
+}
 
 TEST_P(SchemaTest, ChangesAnOlderSchemaOnlyWhenAsked) {
   const std::vector<SchemaStep> later = LaterSteps(2, 1);
