@@ -172,9 +172,7 @@ class JointSearch {
   void SearchPlainStages(const JointSpace& uniform, const std::vector<PipelineFamily>& families) {
     TryEqualStages(uniform, PipelineOrder::kOneFOneB, families);
     if (uniform_.first_layers_alike) {
-      const std::vector<PipelineFamily> again = WithFirstLayersAgain(uniform, families, poller_);
-      is_list_cut_ = is_list_cut_ || poller_.ShouldStopNow();
-      SearchFamilies(uniform, again, true);
+      SearchFirstLayersAlike(uniform, families);
     } else {
       SearchFamilies(uniform, families, !request_.settings.per_stage);
     }
@@ -221,8 +219,38 @@ class JointSearch {
     }
   }
 
+  // Each number of first layers that are computed again is a family of its own. None does better than what may compute
+  // again any layers.
+  void SearchFirstLayersAlike(const JointSpace& space, const std::vector<PipelineFamily>& families) {
+    for (const PipelineFamily& family : families) {
+      const int64_t sought = Sought(best_, request_.relative_gap);
+      if (IsEnough() || family.step_bound_ps >= sought || poller_.ShouldStopNow()) {
+        NoteBound(std::min(sought, family.step_bound_ps));
+        return;
+      }
+      std::vector<SpreadOption> options = OptionsOf(space, family);
+      StagePass pass(places_, space.num_layers(), family.micro_batches, space.settings.num_stages, options, poller_);
+      const int64_t bound =
+          SearchCaps(pass, family.micro_batches, best_, request_.relative_gap, poller_).bound_ps;
+      std::vector<PipelineFamily> again = WithFirstLayersAgain(space, {family}, poller_);
+      is_list_cut_ = is_list_cut_ || poller_.ShouldStopNow();
+      for (PipelineFamily& one : again) one.step_bound_ps = std::max(one.step_bound_ps, bound);
+      SearchFamilies(space, again, true);
+    }
+  }
+
+  // Only of first layers that are computed again alike: others choose what fits.
+  bool MayFit(const JointSpace& space, const PipelineFamily& family, std::vector<SpreadOption>& options) {
+    if (!family.first_layers_again.has_value() || row_.num_classes() > 1) return true;
+    StagePass pass(places_, space.num_layers(), family.micro_batches, space.settings.num_stages, options, poller_,
+                   StagePass::Measure::kNothing);
+    const int64_t devices = pass.LeastDevices({0, kNoStep, kNoStep}, places_.size()).devices_bound;
+    return devices < kDoesNotFit || poller_.ShouldStopNow();
+  }
+
   int64_t SearchFamily(const JointSpace& space, const PipelineFamily& family) {
     std::vector<SpreadOption> options = OptionsOf(space, family);
+    if (!MayFit(space, family, options)) return kNoStep;
     StagePass pass(places_, space.num_layers(), family.micro_batches, space.settings.num_stages, options, poller_);
     const CapSearchResult result = SearchCaps(pass, family.micro_batches, best_, request_.relative_gap, poller_);
     outcome_.counters["families_searched"] += 1;
