@@ -81,7 +81,9 @@ PageTable BaselineTable(const v1::Plan& plan) {
 }
 
 PageTable WorthTable(const v1::Plan& plan) {
-  PageTable table{"What the choices are worth", {"without", "step", "beside the plan"}, {}};
+  const char* title = IsWorthHeuristic(plan) ? "What the choices are worth, by the best that was found without each"
+                                             : "What the choices are worth";
+  PageTable table{title, {"without", "step", "beside the plan"}, {}};
   for (const v1::JointPlan::ChoiceWorth& worth : plan.joint().worth()) {
     table.rows.push_back({worth.without(), worth.has_step_ms() ? DurationText(worth.step_ms()) : "-",
                           worth.has_step_ms() ? MoreText(worth.step_ms(), plan.objective_ms()) : "nothing fits"});

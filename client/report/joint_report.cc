@@ -186,7 +186,9 @@ std::string WorthSection(const v1::Plan& plan) {
     table.AddRow({worth.without(), worth.has_step_ms() ? DurationText(worth.step_ms()) : "-",
                   worth.has_step_ms() ? MoreText(worth.step_ms(), plan.objective_ms()) : "nothing fits"});
   }
-  return absl::StrCat("\nWhat the choices are worth\n", table.ToString());
+  const char* note =
+      IsWorthHeuristic(plan) ? "  The best that was found without each; on these links none is proven.\n" : "";
+  return absl::StrCat("\nWhat the choices are worth\n", table.ToString(), note);
 }
 
 std::string EqualStagesSection(const v1::Plan& plan) {
@@ -225,6 +227,8 @@ bool TakesTurns(const v1::Plan& plan) {
   return plan.has_joint() && plan.problem().replication() == v1::REPLICATION_PER_STAGE &&
          plan.problem().joint().degrees() != v1::JOINT_DEGREES_PER_STAGE;
 }
+
+bool IsWorthHeuristic(const v1::Plan& plan) { return plan.provenance().counters().contains("placed_plans"); }
 
 bool IsObjectiveOptimal(const v1::Plan& plan) {
   const bool is_of_objective = !plan.has_joint() || TakesTurns(plan) || plan.relative_gap() == 0;

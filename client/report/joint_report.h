@@ -15,6 +15,9 @@ std::string JointPlanReport(const v1::Plan& plan, const std::string& title);
 // Replicas take whole micro-batches in turn: the objective is of one micro-batch, and no step is simulated.
 bool TakesTurns(const v1::Plan& plan);
 
+// Pairs of devices have links of their own: steps without a choice are the best that were found, and none is proven.
+bool IsWorthHeuristic(const v1::Plan& plan);
+
 // Whether no plan has a lower objective than `plan`. A plan of the joint search is proven optimal by its step task by
 // task; its objective, the closed form, has a bound of its own.
 bool IsObjectiveOptimal(const v1::Plan& plan);

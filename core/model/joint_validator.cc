@@ -252,10 +252,6 @@ class JointRules {
                       absl::StrCat("must have a bandwidth for every pair of devices beside problem.joint, is ",
                                    InterconnectName(cluster_.interconnect)));
     }
-    if (has_pairs && graph_.transformer.has_value() && !graph_.transformer->measured_layers.empty()) {
-      violations_.Add("cluster.interconnect",
-                      "must be nodes, hierarchy or uniform beside measured layers and problem.joint");
-    }
     if (has_pairs && !graph_.layout_changes.empty()) {
       violations_.Add("cluster.interconnect",
                       "must be nodes, hierarchy or uniform beside graph.layout_changes and problem.joint");

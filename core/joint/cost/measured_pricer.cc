@@ -1,6 +1,7 @@
 #include "core/joint/cost/measured_pricer.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstddef>
 #include <set>
@@ -11,50 +12,51 @@ namespace {
 
 constexpr char kAnyLayer[] = "layer";
 constexpr double kPicosecondsPerMillisecond = 1e9;
+constexpr std::array<ExchangeGroup, 2> kAmongData = {ExchangeGroup::kData, ExchangeGroup::kExperts};
 
 int64_t InPicoseconds(double ms) { return std::llround(ms * kPicosecondsPerMillisecond); }
 
-// `priced` as it was measured. `whole`: the same without the sharding of parameters.
-LayerPrice Measured(LayerPrice priced, const LayerPrice& whole, const MeasuredLayer& row) {
+// What exchanges among data ranks, which no profile of single ranks has, show of a pass. Parts are rounded down, times
+// up.
+int64_t ShownAmongData(const PassExchanges& pass) {
+  int64_t shown = 0;
+  for (const ExchangeGroup group : kAmongData) {
+    const int64_t part = pass[static_cast<std::size_t>(group)].shown_ps;
+    if (part > 0) shown += part + 1;
+  }
+  return shown;
+}
+
+// `priced` as it was measured. `plain`: what `row` takes the place of. `parts`: of `priced`.
+LayerPrice Measured(LayerPrice priced, const LayerPrice& plain, const LayerParts& parts, const MeasuredLayer& row) {
   const int64_t forward_ps = InPicoseconds(row.forward_ms);
   const int64_t backward_ps = InPicoseconds(row.backward_ms);
   const double factor =
-      whole.forward_ps > 0 ? static_cast<double>(forward_ps) / static_cast<double>(whole.forward_ps) : 1;
-  for (auto& mode : priced.modes) {
-    if (mode.has_value()) mode->extra_ps = std::llround(static_cast<double>(mode->extra_ps) * factor);
+      plain.forward_ps > 0 ? static_cast<double>(forward_ps) / static_cast<double>(plain.forward_ps) : 1;
+  for (std::size_t mode = 0; mode < priced.modes.size(); ++mode) {
+    if (!priced.modes[mode].has_value()) continue;
+    priced.modes[mode]->extra_ps = std::llround(static_cast<double>(plain.modes[mode]->extra_ps) * factor);
   }
-  auto& plain = priced.modes[static_cast<std::size_t>(LayerRecomputation::kNone)];
-  if (row.activation_bytes.has_value() && plain.has_value()) plain->kept_bytes = *row.activation_bytes;
+  auto& none = priced.modes[static_cast<std::size_t>(LayerRecomputation::kNone)];
+  if (row.activation_bytes.has_value() && none.has_value()) none->kept_bytes = *row.activation_bytes;
   const double share =
-      whole.backward_ps > 0 ? static_cast<double>(whole.weights_ps) / static_cast<double>(whole.backward_ps) : 0;
+      plain.backward_ps > 0 ? static_cast<double>(plain.weights_ps) / static_cast<double>(plain.backward_ps) : 0;
   priced.weights_ps = static_cast<int64_t>(static_cast<double>(backward_ps) * share);
-  priced.forward_ps = forward_ps + std::max<int64_t>(0, priced.forward_ps - whole.forward_ps);
-  priced.backward_ps = backward_ps + std::max<int64_t>(0, priced.backward_ps - whole.backward_ps);
+  priced.forward_ps = forward_ps + ShownAmongData(parts.forward);
+  priced.backward_ps = backward_ps + ShownAmongData(parts.backward);
   priced.is_measured = true;
   return priced;
 }
 
-// The same case without the sharding of parameters.
-PriceQuery WithWholeParameters(PriceQuery query) {
-  if (query.sharding == Sharding::kParameters) query.sharding = Sharding::kGradients;
-  return query;
-}
-
-// What the sharding of parameters adds to a pass.
-PassExchanges AddedBy(const PassExchanges& sharded, const PassExchanges& whole) {
-  PassExchanges added;
-  for (const ExchangeGroup group : {ExchangeGroup::kData, ExchangeGroup::kExperts}) {
-    const auto at = static_cast<std::size_t>(group);
-    added[at] = {std::max<int64_t>(0, sharded[at].shown_ps - whole[at].shown_ps),
-                 std::max<int64_t>(0, sharded[at].hidden_ps - whole[at].hidden_ps)};
+// The parts of a layer whose passes were measured: beside what data ranks exchange all of these is computation.
+LayerParts MeasuredParts(LayerParts priced) {
+  for (PassExchanges* pass : {&priced.forward, &priced.backward}) {
+    PassExchanges among_data;
+    for (const ExchangeGroup group : kAmongData) {
+      among_data[static_cast<std::size_t>(group)] = (*pass)[static_cast<std::size_t>(group)];
+    }
+    *pass = among_data;
   }
-  return added;
-}
-
-// The parts of a layer whose passes were measured.
-LayerParts MeasuredParts(LayerParts priced, const LayerParts& whole) {
-  priced.forward = AddedBy(priced.forward, whole.forward);
-  priced.backward = AddedBy(priced.backward, whole.backward);
   priced.again = {};
   return priced;
 }
@@ -62,8 +64,8 @@ LayerParts MeasuredParts(LayerParts priced, const LayerParts& whole) {
 }  // namespace
 
 MeasuredPricer::MeasuredPricer(const LayerPricer& computed, const std::vector<MeasuredLayer>& rows,
-                               const Cluster& cluster)
-    : computed_(computed), cluster_(cluster) {
+                               const Cluster& cluster, std::optional<TrainingLink> fastest)
+    : computed_(computed), cluster_(cluster), fastest_(fastest) {
   std::set<std::string> named;
   for (const MeasuredLayer& row : rows) {
     rows_.emplace(
@@ -86,27 +88,35 @@ MeasuredPricer::MeasuredPricer(const LayerPricer& computed, const std::vector<Me
 
 std::vector<LayerPrice> MeasuredPricer::Price(const PriceQuery& query) const {
   const std::vector<LayerPrice> computed = computed_.Price(query);
-  if (computed.empty()) return {};
-  const std::vector<LayerPrice> whole = computed_.Price(WithWholeParameters(query));
+  const std::vector<LayerPrice> plain = computed_.Price(PlainQuery(query));
+  if (computed.empty() || plain.empty()) return {};
+  const std::vector<LayerParts> parts = computed_.Parts(query);
   std::vector<LayerPrice> prices;
   prices.reserve(own_kinds_.size());
   for (const Kind& kind : own_kinds_) {
     const auto at = static_cast<std::size_t>(kind.computed);
     const MeasuredLayer* row = Find(kind, query);
-    prices.push_back(row == nullptr ? computed[at] : Measured(computed[at], whole[at], *row));
+    prices.push_back(row == nullptr ? computed[at] : Measured(computed[at], plain[at], parts[at], *row));
   }
   return prices;
+}
+
+PriceQuery MeasuredPricer::PlainQuery(PriceQuery query) const {
+  query.sharding = Sharding::kOptimizer;
+  if (!fastest_.has_value()) return query;
+  query.crosses_nodes = false;
+  query.inside = fastest_;
+  return query;
 }
 
 std::vector<LayerParts> MeasuredPricer::Parts(const PriceQuery& query) const {
   const std::vector<LayerParts> computed = computed_.Parts(query);
   if (computed.empty()) return {};
-  const std::vector<LayerParts> whole = computed_.Parts(WithWholeParameters(query));
   std::vector<LayerParts> parts;
   parts.reserve(own_kinds_.size());
   for (const Kind& kind : own_kinds_) {
     const auto at = static_cast<std::size_t>(kind.computed);
-    parts.push_back(Find(kind, query) == nullptr ? computed[at] : MeasuredParts(computed[at], whole[at]));
+    parts.push_back(Find(kind, query) == nullptr ? computed[at] : MeasuredParts(computed[at]));
   }
   return parts;
 }

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -14,14 +15,19 @@
 
 namespace planwright {
 
-// Where a case was measured its passes take what was measured, and what the sharding of parameters adds by the other
+// Where a case was measured its passes take what was measured, and what data ranks exchange in them by the other
 // pricer's word; what is computed again takes longer or shorter by the same factor as the forward pass, and gradients
 // of weights have the same share of the backward pass. Everything else is the other pricer's. Layers with rows of their
 // own are kinds of their own.
+//
+// Where pairs of devices have links of their own a profile is of no place, so what was measured takes the same at each:
+// the factor and the share are those of the fastest links. So slower links never make a layer faster, as bounds need.
 class MeasuredPricer : public LayerPricer {
  public:
-  // `computed`, `rows` and `cluster` outlive the pricer.
-  MeasuredPricer(const LayerPricer& computed, const std::vector<MeasuredLayer>& rows, const Cluster& cluster);
+  // `computed`, which has parts, `rows` and `cluster` outlive the pricer. `fastest`: no link of the cluster is faster;
+  // nullopt: it is nodes alike.
+  MeasuredPricer(const LayerPricer& computed, const std::vector<MeasuredLayer>& rows, const Cluster& cluster,
+                 std::optional<TrainingLink> fastest);
 
   const std::vector<int32_t>& kinds() const override { return kinds_; }
   const std::vector<std::string>& labels() const override { return computed_.labels(); }
@@ -42,11 +48,14 @@ class MeasuredPricer : public LayerPricer {
     std::vector<std::string> names;
   };
 
+  // Of the passes that a profile measures: without exchanges of data ranks.
+  PriceQuery PlainQuery(PriceQuery query) const;
   // nullptr: it was not measured.
   const MeasuredLayer* Find(const Kind& kind, const PriceQuery& query) const;
 
   const LayerPricer& computed_;
   const Cluster& cluster_;
+  std::optional<TrainingLink> fastest_;
   std::map<Case, const MeasuredLayer*> rows_;
   std::vector<Kind> own_kinds_;
   std::vector<int32_t> kinds_;

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/base/units.h"
 #include "core/joint/cost/stage_cost.h"
+#include "core/joint/plan/choice_worth.h"
 #include "core/joint/plan/start_plan.h"
 #include "core/joint/plan/what_would_fit.h"
 #include "core/joint/search/joint_search.h"
@@ -15,27 +16,12 @@
 namespace planwright {
 namespace {
 
-// Reports say per mille of what a choice is worth.
-constexpr double kWorthGap = 1e-3;
-
 bool HaveSameChoices(const JointConfiguration& a, const JointConfiguration& b) {
   const auto choices = [](const JointConfiguration& each) {
     return std::tuple(each.order, each.num_stages, each.chunks, each.sharding, each.recomputation,
                       each.micro_batch_samples, each.micro_batches);
   };
   return choices(a) == choices(b) && a.degrees == b.degrees;
-}
-
-template <typename Predicate>
-bool IsEveryStage(const JointPlan& plan, Predicate predicate) {
-  return std::all_of(plan.stages.begin(), plan.stages.end(), predicate);
-}
-
-bool ComputesNothingAgain(const JointStage& stage) {
-  return std::all_of(stage.chunks.begin(), stage.chunks.end(), [](const JointChunk& chunk) {
-    return std::all_of(chunk.recomputation.begin(), chunk.recomputation.end(),
-                       [](LayerRecomputation mode) { return mode == LayerRecomputation::kNone; });
-  });
 }
 
 class JointPlanner {
@@ -152,52 +138,17 @@ class JointPlanner {
   // as it is the best of all; others take a search.
   void AddWorth(const TrainingCluster& order, JointPlan& plan) const {
     const bool is_best = RelativeGap(plan.step, plan.step_bound) <= kWorthGap;
-    const auto without = [&](const char* what, bool does_without, const JointSettings& settings) {
-      if (does_without && is_best) return plan.worth.push_back({what, plan.step});
-      JointRequest request = RequestOf(order, settings);
+    for (const LeftOutChoice& choice : ChoicesToLeaveOut(question_.settings)) {
+      if (is_best && choice.does_without(plan)) {
+        plan.worth.push_back({choice.what, plan.step});
+        continue;
+      }
+      JointRequest request = RequestOf(order, choice.settings);
       request.relative_gap = std::max(request.relative_gap, kWorthGap);
       const JointOutcome outcome = SearchJoint(request, limits_, [](const JointPlan&) {});
-      if (outcome.is_interrupted) return;
+      if (outcome.is_interrupted) continue;
       const auto step = outcome.plan.has_value() ? std::optional(outcome.plan->step) : std::nullopt;
-      plan.worth.push_back({what, step});
-    };
-    const auto replaced = [&](auto member, auto value) {
-      JointSettings settings = question_.settings;
-      settings.*member = {value};
-      return settings;
-    };
-    const JointSettings& settings = question_.settings;
-    if (settings.recomputation.size() > 1) {
-      without("recomputation", IsEveryStage(plan, ComputesNothingAgain),
-              replaced(&JointSettings::recomputation, LayerRecomputation::kNone));
-    }
-    if (settings.shardings != std::vector{Sharding::kNone}) {
-      without("sharding", plan.sharding == Sharding::kNone, replaced(&JointSettings::shardings, Sharding::kNone));
-    }
-    if (settings.tensor_degrees.size() > 1) {
-      without("tensor parallelism",
-              IsEveryStage(plan, [](const JointStage& stage) { return stage.degrees.tensor == 1; }),
-              replaced(&JointSettings::tensor_degrees, 1));
-    }
-    const auto without_order = [&](const char* what, PipelineOrder left_out) {
-      JointSettings others = settings;
-      if (std::erase(others.orders, left_out) > 0 && !others.orders.empty()) {
-        without(what, plan.order != left_out, others);
-      }
-    };
-    without_order("interleaving", PipelineOrder::kInterleaved);
-    without_order("zero bubble", PipelineOrder::kZeroBubble);
-    if (!settings.num_stages.has_value()) {
-      JointSettings one_stage = settings;
-      one_stage.num_stages = 1;
-      without("a pipeline", plan.stages.size() == 1, one_stage);
-    }
-    if (settings.per_stage) {
-      JointSettings uniform = settings;
-      uniform.per_stage = false;
-      const Degrees& first = plan.stages.front().degrees;
-      without("degrees by stage", IsEveryStage(plan, [&](const JointStage& stage) { return stage.degrees == first; }),
-              uniform);
+      plan.worth.push_back({choice.what, step});
     }
   }
 

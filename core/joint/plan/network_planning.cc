@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <optional>
 #include <set>
@@ -17,6 +18,7 @@
 #include "core/joint/place/linked_devices.h"
 #include "core/joint/place/ring_speeds.h"
 #include "core/joint/place/stage_places.h"
+#include "core/joint/plan/choice_worth.h"
 #include "core/joint/plan/equal_stage_plan.h"
 #include "core/joint/plan/layer_shifts.h"
 #include "core/joint/plan/network_scopes.h"
@@ -33,6 +35,11 @@ constexpr Picoseconds kLongestStep{int64_t{1} << 60};
 
 // Nothing is better than a plan by what the full search for places can gain over a draft, if it is worse by more.
 constexpr double kHopeless = 1.2;
+
+// Of the work for the answer that which is done to say what a choice is worth: one in so many drafts, and so many plans
+// with all places.
+constexpr std::size_t kDraftsPerWorth = 8;
+constexpr std::size_t kPlacedPerWorth = 2;
 
 // The decisions of a plan, as numbers.
 std::vector<int64_t> KeyOf(const JointPlan& plan, const std::vector<DeviceClassId>& classes) {
@@ -66,6 +73,9 @@ class NetworkPlanner {
   }
 
   absl::StatusOr<JointAnswer> Run() {
+    if (question_.enough_ps == 0) {
+      for (LeftOutChoice& choice : ChoicesToLeaveOut(question_.settings)) without_.push_back({std::move(choice)});
+    }
     if (question_.start != nullptr) PlaceStart();
     AddScopes();
     BoundScopes();
@@ -78,7 +88,9 @@ class NetworkPlanner {
     }
     if (!IsEnough()) SearchNarrowScopes();
     if (!best_.has_value()) return NoPlan();
-    Complete();
+    const int64_t simulated_bound = BoundSimulated();
+    for (LeftOut& each : without_) SearchWithout(each);
+    Complete(simulated_bound);
     return *std::move(best_);
   }
 
@@ -87,11 +99,18 @@ class NetworkPlanner {
     NetworkScope scope;
     int64_t bound_ps = 0;
   };
-  // The best draft of a narrow scope.
+  // The best draft of a scope.
   struct Draft {
     NetworkScope scope;
     JointPlan plan;
     int64_t step_ps = kMaxQuantity;
+  };
+  // A choice, and the best plan that was found to do without it.
+  struct LeftOut {
+    LeftOutChoice choice;
+    std::optional<PlacedPlan> best = std::nullopt;
+    // Neither time nor the longest step kept plans from being found.
+    bool is_known = true;
   };
 
   JointRequest RequestOn(const TrainingCluster& cluster, const JointSettings& settings) const {
@@ -191,10 +210,17 @@ class NetworkPlanner {
     return SearchAt(request).plan;
   }
 
+  std::size_t MostDrafts() const { return MostProbes(closest_.devices.size(), question_.pricer.kinds().size()); }
+
   // Each data degree, schedule and number of stages for itself, so that whatever a person may fix beforehand has been
   // looked at.
   void SearchNarrowScopes() {
-    const std::size_t budget = MostProbes(closest_.devices.size(), question_.pricer.kinds().size());
+    std::vector<Draft> drafts;
+    DraftNarrowScopes(MostDrafts(), drafts);
+    PlaceDrafts(std::move(drafts), std::numeric_limits<std::size_t>::max());
+  }
+
+  void DraftNarrowScopes(std::size_t budget, std::vector<Draft>& drafts) {
     std::vector<NetworkScope> narrow;
     for (const BoundedScope& each : scopes_) {
       const std::vector<NetworkScope> more = NarrowScopes(each.scope);
@@ -203,7 +229,6 @@ class NetworkPlanner {
     if (narrow.empty() || budget == 0) return;
     const LinkedDevices linked(question_.training, poller_);
     const std::size_t looked_at = std::min(budget, narrow.size());
-    std::vector<Draft> drafts;
     for (std::size_t i = 0; i < looked_at && !poller_.ShouldStopNow(); ++i) {
       // Where there are more than there is work for, some of them are looked at, evenly spread.
       Draft draft{.scope = narrow[i * narrow.size() / looked_at], .plan = {}};
@@ -211,12 +236,49 @@ class NetworkPlanner {
       DraftPlans(linked, budget / looked_at / 2, draft);
       if (draft.step_ps < kMaxQuantity) drafts.push_back(std::move(draft));
     }
+  }
+
+  // The best `most` of them, and no hopeless ones, with all that is done for places.
+  void PlaceDrafts(std::vector<Draft> drafts, std::size_t most) {
     std::stable_sort(drafts.begin(), drafts.end(),
                      [](const Draft& a, const Draft& b) { return a.step_ps < b.step_ps; });
+    drafts.resize(std::min(drafts.size(), most));
     for (Draft& draft : drafts) {
       if (IsHopeless(draft.step_ps)) break;
       PlaceAndReprice(draft.scope, std::move(draft.plan));
     }
+  }
+
+  // Looks for plans that do without a choice which the answer has made. What was found for the answer itself counts,
+  // and what is found is one more answer where the request allows it.
+  void SearchWithout(LeftOut& without) {
+    if (without.choice.does_without(best_->plan)) return;
+    JointQuestion asked{question_.pricer,        question_.cluster,        question_.training,
+                        without.choice.settings, question_.reserved_bytes, std::max(question_.relative_gap, kWorthGap)};
+    asked.most_devices = question_.most_devices;
+    const std::function<void(const JointAnswer&)> nobody = [](const JointAnswer&) {};
+    NetworkPlanner planner(asked, limits_, nobody);
+    planner.RunInShort(without.best);
+    without.is_known = !planner.poller_.ShouldStopNow() && (planner.best_.has_value() || !planner.has_too_long_);
+    if (!planner.best_.has_value()) return;
+    PlacedPlan found{std::move(planner.best_->training), std::move(planner.best_->plan)};
+    if (without.choice.is_narrower) Offer(found);
+    without.best = std::move(found);
+  }
+
+  // Drafts of every scope and of some narrow ones, of which the best get places. `known`: a plan of these settings.
+  void RunInShort(const std::optional<PlacedPlan>& known) {
+    if (known.has_value()) Offer(*known);
+    AddScopes();
+    std::vector<Draft> drafts;
+    for (const BoundedScope& each : scopes_) {
+      Draft draft{.scope = each.scope, .plan = {}};
+      if (!MayBeBetter(draft.scope)) continue;
+      DraftAndReprice(draft.scope.cluster, draft.scope.settings, draft);
+      if (draft.step_ps < kMaxQuantity) drafts.push_back(std::move(draft));
+    }
+    DraftNarrowScopes(MostDrafts() / kDraftsPerWorth, drafts);
+    PlaceDrafts(std::move(drafts), kPlacedPerWorth);
   }
 
   // Whether the scope may have a better plan than what is known, judged on the fastest links.
@@ -313,6 +375,10 @@ class NetworkPlanner {
   void Offer(const PlacedPlan& placed) {
     has_too_long_ = has_too_long_ || placed.plan.step >= kLongestStep;
     if (placed.plan.step >= kLongestStep) return;
+    for (LeftOut& each : without_) {
+      const bool is_better = !each.best.has_value() || placed.plan.step < each.best->plan.step;
+      if (is_better && each.choice.does_without(placed.plan)) each.best = placed;
+    }
     if (best_.has_value() && placed.plan.step >= best_->plan.step) return;
     best_ = {.plan = placed.plan, .training = placed.cluster, .is_interrupted = false, .counters = {}};
     SimulateJointPlan(question_.pricer, DeviceRow(best_->training), best_->plan);
@@ -334,17 +400,27 @@ class NetworkPlanner {
     return NotInTimeError(limits_);
   }
 
-  void Complete() {
-    JointPlan& plan = best_->plan;
-    plan.step_bound = Picoseconds(std::min(std::max(bound_, floor_), plan.step.count()));
-    int64_t simulated = plan.simulated_step.count();
+  // No plan's step takes less, task by task.
+  int64_t BoundSimulated() const {
+    int64_t simulated = best_->plan.simulated_step.count();
     for (const TrainingCluster& order : OrdersOf(closest_)) {
       simulated = std::min(simulated, BoundSimulatedStep(RequestOn(order, question_.settings), simulated, limits_));
     }
-    plan.simulated_bound = Picoseconds(simulated);
+    return simulated;
+  }
+
+  void Complete(int64_t simulated_bound) {
+    JointPlan& plan = best_->plan;
+    plan.step_bound = Picoseconds(std::min(std::max(bound_, floor_), plan.step.count()));
+    plan.simulated_bound = Picoseconds(std::min(simulated_bound, plan.simulated_step.count()));
     std::stable_sort(equal_stages_.begin(), equal_stages_.end(),
                      [](const JointConfiguration& a, const JointConfiguration& b) { return a.step < b.step; });
     plan.uniform_configurations = equal_stages_;
+    for (const LeftOut& each : without_) {
+      if (!each.is_known) continue;
+      const auto step = each.best.has_value() ? std::optional(each.best->plan.step) : std::nullopt;
+      plan.worth.push_back({each.choice.what, step});
+    }
     best_->is_interrupted = is_interrupted_;
     best_->counters = counters_;
   }
@@ -358,6 +434,8 @@ class NetworkPlanner {
   TrainingCluster closest_;
   std::optional<JointAnswer> best_;
   std::vector<BoundedScope> scopes_;
+  // The choices of which the answer says what they are worth; none where only a fast enough plan is asked for.
+  std::vector<LeftOut> without_;
   // Plans that were placed, by their decisions and the effort.
   std::map<std::vector<int64_t>, PlacedPlan> placed_;
   // The placed plans whose layers were moved.

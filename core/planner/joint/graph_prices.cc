@@ -1,6 +1,7 @@
 #include "core/planner/joint/graph_prices.h"
 
 #include <cstddef>
+#include <optional>
 #include <utility>
 
 #include "core/joint/cost/measured_pricer.h"
@@ -28,7 +29,9 @@ GraphPrices::GraphPrices(const ResolvedInput& input, const TrainingCluster& trai
                                                 FurthestOf(training));
   if (input.graph.transformer->measured_layers.empty()) return;
   computed_ = std::move(pricer_);
-  pricer_ = std::make_unique<MeasuredPricer>(*computed_, input.graph.transformer->measured_layers, input.cluster);
+  const bool has_nodes = training.pairs == nullptr;
+  pricer_ = std::make_unique<MeasuredPricer>(*computed_, input.graph.transformer->measured_layers, input.cluster,
+                                             has_nodes ? std::nullopt : std::optional(training.inside));
 }
 
 void GraphPrices::PriceOperators(const Cluster& cluster, const ResolvedProblem& problem,

@@ -14,6 +14,7 @@
 #include "core/model/device_selection.h"
 #include "core/verify/joint/choice_rules.h"
 #include "core/verify/joint/machines.h"
+#include "core/verify/joint/measured_costs.h"
 #include "core/verify/joint/operator_costs.h"
 #include "core/verify/joint/rank_costs.h"
 #include "core/verify/joint/stage_links.h"
@@ -57,6 +58,7 @@ class JointCosting {
         usable_(SelectedDevices(cluster, problem.devices_to_use)),
         choices_{graph, cluster, pricer, problem, placement, machines_, machines_.NodeSizes(usable_)},
         operator_costs_(graph, pricer.labels(), choices_.problem.memory_model),
+        measured_(graph),
         violations_(violations) {}
 
   std::optional<Plan> Run() {
@@ -149,8 +151,7 @@ class JointCosting {
   std::string DifferenceAt(int32_t layer, LayerPrice price, const DeviceClass& device,
                            const TrainingEfficiency& efficiency, const verify::RankSpread& spread) const {
     if (choices_.graph.transformer.has_value()) {
-      const TransformerShape& shape = *choices_.graph.transformer;
-      return verify::DifferenceOf(price, verify::CostsOfRank(shape, layer, device, efficiency, spread));
+      return DifferenceOfTransformer(layer, price, device, efficiency, spread);
     }
     const auto number = static_cast<std::size_t>(layer);
     const auto costs = operator_costs_.CostsOf(number, device, efficiency, spread);
@@ -165,6 +166,19 @@ class JointCosting {
     // Measured times of operators are compared as well: the graph has them.
     price.is_measured = false;
     return verify::DifferenceOf(price, *costs);
+  }
+
+  std::string DifferenceOfTransformer(int32_t layer, const LayerPrice& price, const DeviceClass& device,
+                                      const TrainingEfficiency& efficiency, const verify::RankSpread& spread) const {
+    const auto costs_on = [&](const verify::RankSpread& own) {
+      return verify::CostsOfRank(*choices_.graph.transformer, layer, device, efficiency, own);
+    };
+    const std::string& label = choices_.pricer.labels()[static_cast<std::size_t>(layer)];
+    const MeasuredLayer* row = measured_.Of(label, device.name, spread);
+    if (row == nullptr && price.is_measured) return "must not have measured times: there are none";
+    if (row == nullptr) return verify::DifferenceOf(price, costs_on(spread));
+    const auto [slowest, fastest] = verify::SpreadsOfProfile(spread, !network_.exists());
+    return verify::DifferenceOfMeasured(price, *row, costs_on(spread), costs_on(slowest), costs_on(fastest));
   }
 
   // Forward passes that are done and whose backward passes are not, at the most.
@@ -424,6 +438,7 @@ class JointCosting {
   const verify::JointChoices choices_;
   // Used for graphs without a transformer.
   const verify::OperatorCosts operator_costs_;
+  const verify::MeasuredRows measured_;
   Violations& violations_;
   Plan plan_;
   JointPlan joint_;

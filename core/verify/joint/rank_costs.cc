@@ -234,8 +234,10 @@ class RankCosting {
     const auto shown = [this](double time, double beside) {
       return time - std::min(reached_.hidden_among_data * time, beside);
     };
-    costs_.forward = computed + forward + shown(gather, computed);
-    costs_.backward = computed_back + backward + shown(gather + scatter, computed_back);
+    costs_.forward_among_data = shown(gather, computed);
+    costs_.backward_among_data = shown(gather + scatter, computed_back);
+    costs_.forward = computed + forward + costs_.forward_among_data;
+    costs_.backward = computed_back + backward + costs_.backward_among_data;
   }
 
   double Copies() const { return N(spread_.degrees.context) * spread_.degrees.data; }

@@ -44,6 +44,9 @@ struct RankCosts {
   };
   double forward = 0;
   double backward = 0;
+  // The parts of both that exchanges among data ranks show.
+  double forward_among_data = 0;
+  double backward_among_data = 0;
   // The part of `backward` that makes the gradients of weights, and the bytes that these need of a micro-batch.
   double weights = 0;
   double kept_for_weights = 0;
@@ -63,7 +66,7 @@ RankCosts CostsOfRank(const TransformerShape& shape, int32_t position, const Dev
                       const TrainingEfficiency& efficiency, const RankSpread& spread);
 
 // The first number of `price` that is not one of `costs`, but for the rounding up to whole numbers, with both; empty:
-// none. Times are not compared where they were measured.
+// none. Times are not compared where they were measured (measured_costs.h).
 std::string DifferenceOf(const LayerPrice& price, const RankCosts& costs);
 
 }  // namespace planwright::verify

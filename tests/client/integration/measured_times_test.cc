@@ -137,6 +137,28 @@ TEST_F(MeasuredTimesTest, TimesOfLayersTakeThePlaceOfComputedOnes) {
   EXPECT_THAT(without_times.err, HasSubstr("the plan was made for another graph"));
 }
 
+// On a grid as well, from the file to the plan and to those who judge and run it.
+TEST_F(MeasuredTimesTest, TimesOfLayersCountOnAGrid) {
+  const std::vector<std::string> problem = {"--graph=zoo:gpt-1.3b", "--cluster=zoo:torus2d:2", "--global_batch=16",
+                                            "--samples=1", "--tensor_degrees=1"};
+  std::vector<std::string> measured = problem;
+  measured.push_back("--layer_times=" + Write("layers.csv",
+                                              "layer,tensor_degree,micro_batch,forward_ms,backward_ms\n"
+                                              "layer,1,1,30,60\nhead,1,1,6.5,13\n"));
+  const json plan = PlanOf(measured);
+  int measured_layers = 0;
+  for (const json& stage : plan["stages"]) measured_layers += static_cast<int>(stage["joint"]["measured_layers"]);
+  EXPECT_EQ(measured_layers, 25);
+  // Sixteen samples on four devices.
+  EXPECT_GE(plan["objective_ms"], 4 * (24 * 90 + 19.5));
+  EXPECT_FALSE(plan["joint"]["worth"].empty());
+  const std::string saved = "--plan=" + Write("plan.json", plan.dump());
+  for (const char* command : {"evaluate", "simulate"}) {
+    const Finished done = Planwright({command, problem[0], problem[1], measured.back(), saved});
+    EXPECT_EQ(done.exit_code, 0) << done.out << done.err;
+  }
+}
+
 TEST_F(MeasuredTimesTest, SaysWhatIsWrongWithTimesOfLayers) {
   const auto error_of = [](std::vector<std::string> flags, const std::string& path) {
     flags.push_back("--layer_times=" + path);

@@ -81,6 +81,17 @@ TEST_F(StoreCommandsTest, SweepsAndRanks) {
   EXPECT_LT(swept.out.find("at most 4 devices"), swept.out.find("at most 2 devices"));
 }
 
+// How the speed of a training job grows with devices, on nodes and on a grid.
+TEST_F(StoreCommandsTest, SweepsNumbersOfDevicesOfAJointRequest) {
+  for (const char* cluster : {"--cluster=zoo:dgx-h100:1", "--cluster=zoo:torus2d:2?memory_gib=80"}) {
+    const Finished swept = Run({"sweep", "--graph=zoo:gpt-1.3b", cluster, "--global_batch=16", "--max_devices=1,2,4"});
+    EXPECT_EQ(swept.exit_code, 0) << swept.err;
+    EXPECT_THAT(swept.out, HasSubstr("3 of 3 rows have ended"));
+    EXPECT_LT(swept.out.find("at most 4 devices"), swept.out.find("at most 2 devices"));
+    EXPECT_LT(swept.out.find("at most 2 devices"), swept.out.find("at most 1 device"));
+  }
+}
+
 TEST_F(StoreCommandsTest, SweepsWithoutAPlanEndAsComparisonsDo) {
   const std::vector<std::string> sweep = {"sweep", "--graph=zoo:bert-base", "--cluster=zoo:pcie:4"};
   const auto with = [&](const std::vector<std::string>& flags) {

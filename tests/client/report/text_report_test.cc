@@ -176,6 +176,25 @@ TEST(TextReportTest, ProvesTheStepOfAJointPlanTaskByTask) {
   EXPECT_THAT(PlanReport(plan, "x"), HasSubstr("12.250 ms, no plan below 12.000 ms\n"));
 }
 
+// On grids, explicit links and matrices nobody has proven what a choice is worth.
+TEST(TextReportTest, SaysWhereTheWorthOfChoicesIsNotProven) {
+  v1::Plan plan = Wire<v1::Plan>(R"pb(
+    objective_ms: 10
+    joint {
+      worth { without: "sharding" step_ms: 12 }
+      worth { without: "a pipeline" }
+    }
+    provenance { algorithm: "joint" }
+  )pb");
+  const std::string proven = PlanReport(plan, "");
+  EXPECT_THAT(proven, HasSubstr("20.0 % more"));
+  EXPECT_THAT(proven, HasSubstr("nothing fits"));
+  EXPECT_THAT(proven, Not(HasSubstr("none is proven")));
+  (*plan.mutable_provenance()->mutable_counters())["placed_plans"] = 3;
+  EXPECT_THAT(PlanReport(plan, ""),
+              HasSubstr("\n  The best that was found without each; on these links none is proven.\n"));
+}
+
 TEST(TextReportTest, CountsReplicasAndTheirAllReduceInLinesThatFit) {
   v1::Plan plan = Wire<v1::Plan>(kPlan);
   EXPECT_THAT(PlanReport(plan, ""), Not(HasSubstr("reduce ms")));

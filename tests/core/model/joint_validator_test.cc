@@ -468,8 +468,7 @@ INSTANTIATE_TEST_SUITE_P(
                     r.cluster.interconnect = Line();
                     r.graph.transformer->measured_layers.resize(1);
                   },
-                  "cluster.interconnect",
-                  "must be nodes, hierarchy or uniform beside measured layers and problem.joint"},
+                  "", ""},
         JointCase{"NoPeak", [](JointRequest& r) { r.cluster.device_classes[0].peak_flops = 0; },
                   "cluster.device_classes[0]",
                   "must have peak_flops and memory_bandwidth_bytes_per_second beside problem.joint"},

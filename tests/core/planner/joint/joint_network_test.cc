@@ -297,12 +297,6 @@ TEST(JointNetworkTest, BadInputIsSaidSo) {
       RequestOn(HostStagedInterconnect{.bandwidth_bytes_per_second = 1e9, .latency = Picoseconds(0)});
   EXPECT_THAT(PathsOf(Make(request).status()), Contains("cluster.interconnect"));
   request = RequestOn(Grid({4, 2}, true));
-  MeasuredLayer& measured = request.graph.transformer->measured_layers.emplace_back();
-  measured.layer = "layer";
-  measured.forward_ms = 1;
-  measured.backward_ms = 2;
-  EXPECT_THAT(PathsOf(Make(request).status()), Contains("cluster.interconnect"));
-  request = RequestOn(Grid({4, 2}, true));
   request.problem.joint->tensor_degrees = {1};
   request.problem.joint->num_stages = 1;
   request.problem.joint->data_degrees = {1};
