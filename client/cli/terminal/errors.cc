@@ -32,8 +32,8 @@ std::string PreconditionHint(const ErrorDetails& details) {
   if (details.reason == "NO_STORE") return "Ask a server that keeps plans: name it with --server.";
   if (!IsInfeasible(details)) return "";
   if (details.infeasible.has_value() && details.infeasible->minimum_devices() > 0) {
-    return absl::StrCat("No plan exists for this cluster. By memory alone at least ",
-                        details.infeasible->minimum_devices(), " devices are needed.");
+    return absl::StrCat("No plan exists for this cluster. With these settings memory suffices from ",
+                        details.infeasible->minimum_devices(), " devices on.");
   }
   return "No plan exists for this cluster: give it more of what is missing.";
 }

@@ -127,9 +127,7 @@ class JointPlanner {
   }
 
   absl::Status NoPlan(bool is_interrupted) const {
-    if (!is_interrupted) {
-      return NothingFitsError(RequestOf(orders_.front(), question_.settings), limits_);
-    }
+    if (!is_interrupted) return NothingFitsError(question_, orders_.front(), limits_);
     return NotInTimeError(limits_);
   }
 

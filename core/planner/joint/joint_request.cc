@@ -74,6 +74,17 @@ JointSettings ResolveFor(const OperatorGraph& graph, const ResolvedProblem& prob
   return ResolveOperatorJoint(*problem.joint, graph, training);
 }
 
+// What a limit to the devices leaves out, asked where nothing fits.
+std::optional<AllDevices> AllDevicesOf(const ResolvedInput& input) {
+  if (!input.problem.devices_to_use.max_devices.has_value()) return std::nullopt;
+  ResolvedProblem unlimited = input.problem;
+  unlimited.devices_to_use.max_devices.reset();
+  absl::StatusOr<TrainingCluster> training = TrainingClusterOf(input.cluster, unlimited);
+  if (!training.ok()) return std::nullopt;
+  JointSettings settings = ResolveFor(input.graph, unlimited, *training);
+  return AllDevices{*std::move(training), std::move(settings)};
+}
+
 // The problem with its joint settings resolved as well, of what is valid.
 ResolvedProblem WithDefaultsOn(const ResolvedInput& input, const TrainingCluster& training) {
   ResolvedProblem problem = input.problem;
@@ -101,6 +112,7 @@ class JointRequestRun {
       : cluster_(input.cluster),
         problem_(WithDefaultsOn(input, training)),
         training_(std::move(training)),
+        all_(AllDevicesOf(input)),
         prices_(input, training_, std::move(layers)),
         graph_(prices_.graph()) {}
 
@@ -199,15 +211,16 @@ class JointRequestRun {
   const LayerPricer& pricer() const { return prices_.pricer(); }
 
   JointQuestion QuestionOf(const SolverOptions& options, const JointStart* start) const {
-    return {pricer(),
-            cluster_,
-            training_,
-            *problem_.joint,
-            problem_.memory_model.reserved_bytes,
-            options.relative_gap > 0 ? options.relative_gap : kJointGap,
-            start,
-            problem_.devices_to_use.max_devices.has_value(),
-            MostDevicesOf(training_, problem_)};
+    return {.pricer = pricer(),
+            .cluster = cluster_,
+            .training = training_,
+            .settings = *problem_.joint,
+            .reserved_bytes = problem_.memory_model.reserved_bytes,
+            .relative_gap = options.relative_gap > 0 ? options.relative_gap : kJointGap,
+            .start = start,
+            .is_part = problem_.devices_to_use.max_devices.has_value(),
+            .most_devices = MostDevicesOf(training_, problem_),
+            .all = all_.has_value() ? &*all_ : nullptr};
   }
 
   absl::StatusOr<Plan> VerifiedPlan(const JointAnswer& answer, const SolverOptions& options) const {
@@ -289,6 +302,7 @@ class JointRequestRun {
   const Cluster& cluster_;
   ResolvedProblem problem_;
   const TrainingCluster training_;
+  const std::optional<AllDevices> all_;
   const GraphPrices prices_;
   const OperatorGraph& graph_;
 };

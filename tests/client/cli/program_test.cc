@@ -380,7 +380,7 @@ TEST_F(ProgramTest, ExplainsWhyNoPlanExists) {
             "No plan exists for this cluster: give it more of what is missing.\n");
   detail.set_minimum_devices(3);
   PlanFailsWith(WithDetail(absl::FailedPreconditionError("x"), detail));
-  EXPECT_THAT(err_.str(), HasSubstr("By memory alone at least 3 devices are needed.\n"));
+  EXPECT_THAT(err_.str(), HasSubstr("With these settings memory suffices from 3 devices on.\n"));
 }
 
 TEST_F(ProgramTest, SaysHowManyReasonsAreNotListed) {

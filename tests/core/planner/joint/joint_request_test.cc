@@ -135,6 +135,20 @@ TEST(JointRequestTest, SaysWhichChoicesWouldFit) {
   EXPECT_TRUE(Make(request).ok());
 }
 
+// What a limit leaves of a node has no tensor degrees, nodes have.
+TEST(JointRequestTest, SaysWhatWouldFitWithoutTheLimitToDevices) {
+  JointTestRequest request = RequestOf("llama3-70b", "dgx-h100:8", 512);
+  request.problem.devices_to_use.max_devices = 1;
+  const absl::Status status = Make(request).status();
+  const std::optional<Infeasibility> infeasibility = InfeasibilityOf(status);
+  ASSERT_TRUE(infeasibility.has_value()) << status;
+  EXPECT_THAT(std::string(status.message()),
+              HasSubstr("fits into 1 device of 80.00 GiB; it would fit with 2 nodes (16 devices)"));
+  EXPECT_EQ(infeasibility->minimum_devices, 16);
+  request.problem.devices_to_use.max_devices = 16;
+  EXPECT_TRUE(Make(request).ok());
+}
+
 // Whoever may do more does no worse, within the gap.
 TEST(JointRequestTest, MoreChoicesAndMemoryAreNeverWorse) {
   const std::vector<std::function<void(JointTestRequest&)>> narrower = {
@@ -409,6 +423,14 @@ void UseNodes(int64_t fast, int64_t slow, JointTestRequest& request) {
     if (node < fast) request.problem.devices_to_use.devices.emplace_back(d);
     if (node < slow) request.problem.devices_to_use.devices.emplace_back(half + d);
   }
+}
+
+TEST(JointRequestTest, SaysWhichClassWouldFit) {
+  JointTestRequest request = RequestOf("gpt-175b", "dgx-h100:2", 64);
+  SlowLastNodes(1, request);
+  const std::string message(Make(request).status().message());
+  EXPECT_THAT(message, HasSubstr("8 devices of h100 with 80.00 GiB and 8 devices of slower with 80.00 GiB"));
+  EXPECT_THAT(message, HasSubstr("devices) of h100 alone"));
 }
 
 TEST(JointRequestTest, FindsTheFewestDevicesOfTwoClasses) {
