@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <limits>
 #include <optional>
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,7 +14,7 @@
 #include "core/base/infeasibility.h"
 #include "core/base/quantity_text.h"
 #include "core/base/violations.h"
-#include "core/joint/cost/stage_cost.h"
+#include "core/joint/plan/choices_together.h"
 #include "core/joint/search/fewest_search.h"
 #include "core/joint/search/joint_search.h"
 
@@ -127,80 +126,6 @@ std::vector<std::pair<std::string, JointSettings>> WiderSettings(const JointSett
   return wider;
 }
 
-bool IsAllowed(const std::vector<int32_t>& degrees, int64_t degree) {
-  return degrees.empty() || std::find(degrees.begin(), degrees.end(), degree) != degrees.end();
-}
-
-// Whether samples, a data degree and a number of micro-batches that may be chosen together make the global batch. With
-// spreads by stage the data degree divides each micro-batch.
-bool MakesTheBatch(const JointSettings& settings) {
-  for (const int64_t samples : settings.micro_batch_samples) {
-    for (int64_t data = 1; samples * data <= settings.global_batch; ++data) {
-      const int64_t micro_batches = settings.global_batch / (samples * data);
-      if (settings.global_batch % (samples * data) == 0 && IsAllowed(settings.data_degrees, data) &&
-          settings.micro_batches.value_or(micro_batches) == micro_batches) {
-        return true;
-      }
-    }
-  }
-  return false;
-}
-
-// Whether a tensor, context and expert degree that may be chosen together divide the model, on one node and beyond;
-// where stages may differ, whether every layer has such.
-bool DivideTheModel(const JointRequest& request) {
-  const JointSettings& settings = request.settings;
-  const TrainingClass& part = request.cluster.classes.front();
-  std::set<int32_t> left(request.pricer.kinds().begin(), request.pricer.kinds().end());
-  for (const int32_t tensor : settings.tensor_degrees) {
-    for (const int32_t context : settings.context_degrees) {
-      for (const int32_t expert : settings.expert_degrees) {
-        const PriceQuery query =
-            QueryOn(request.cluster, part, request.cluster.num_tiers() - 1, {tensor, context, expert, expert},
-                    settings.micro_batch_samples.front(), settings.shardings.front());
-        const std::vector<LayerPrice> prices = request.pricer.PriceFor(query, settings.per_stage);
-        std::erase_if(left, [&](int32_t kind) {
-          const auto at = static_cast<std::size_t>(kind);
-          return at < prices.size() && prices[at].can_run;
-        });
-        if (left.empty()) return true;
-      }
-    }
-  }
-  return false;
-}
-
-struct Reason {
-  // As of a shortage (Infeasibility).
-  std::string resource;
-  std::string description;
-};
-
-// Why choices do not go together, whatever the memory; nullopt: some do.
-std::optional<Reason> WhyNoneGoTogether(const JointRequest& request, int64_t devices) {
-  const JointSettings& settings = request.settings;
-  const auto layers = static_cast<int64_t>(request.pricer.kinds().size());
-  const int64_t stages = settings.num_stages.value_or(1);
-  if (stages > layers) {
-    return Reason{"operators", absl::StrCat(stages, " stages are asked for, and the model has ", layers, " layers")};
-  }
-  if (!MakesTheBatch(settings)) {
-    return Reason{"support", absl::StrCat("no samples, data degree and micro-batches that may be chosen multiply to "
-                                          "the global batch of ",
-                                          settings.global_batch)};
-  }
-  if (!DivideTheModel(request)) {
-    return Reason{"support", "no tensor, context and expert degrees that may be chosen divide the model"};
-  }
-  const auto least = [](const auto& list) { return int64_t{*std::min_element(list.begin(), list.end())}; };
-  const int64_t data = settings.data_degrees.empty() ? 1 : least(settings.data_degrees);
-  const int64_t block = least(settings.tensor_degrees) * least(settings.context_degrees) * data;
-  if (stages * block <= devices) return std::nullopt;
-  return Reason{"devices", absl::StrCat(stages, stages == 1 ? " stage" : " stages", " of at least ", block,
-                                        block == 1 ? " device" : " devices", " are ", stages * block,
-                                        " devices, and there are ", devices)};
-}
-
 // Where a limit leaves out part of a node, more devices are whole nodes, with the choices that these have.
 JointRequest WithoutLimit(const JointQuestion& question, const JointRequest& request) {
   if (question.all == nullptr) return request;
@@ -259,9 +184,8 @@ std::vector<std::string> OtherChoices(const JointRequest& request, const SolveLi
 
 Infeasibility WhatWouldFit(const JointQuestion& question, const JointRequest& request, const SolveLimits& limits) {
   Infeasibility infeasibility;
-  if (std::optional<Reason> why = WhyNoneGoTogether(request, NumDevicesOf(request.cluster)); why.has_value()) {
-    infeasibility.Add(
-        {.resource = std::move(why->resource), .subject = "", .description = std::move(why->description)});
+  if (std::optional<Shortage> why = WhyNoneGoTogether(request); why.has_value()) {
+    infeasibility.Add(*std::move(why));
     return infeasibility;
   }
   std::vector<std::string> would_fit = OtherChoices(request, limits);

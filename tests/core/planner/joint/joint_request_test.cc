@@ -405,6 +405,58 @@ TEST(JointRequestTest, SaysWhichChoicesDoNotGoTogether) {
   EXPECT_THAT(why([](JointSettings& joint) { joint.data_degrees = {7}; }), HasSubstr("global batch of 512"));
 }
 
+// No memory helps where numbers do not divide; before, the answer spoke of memory.
+TEST(JointRequestTest, SaysWhichScheduleAndExpertsDoNotDivide) {
+  const auto why = [](const char* model, const std::function<void(JointSettings&)>& choose) {
+    JointTestRequest request = RequestOf(model, "dgx-h100:8", 512);
+    choose(*request.problem.joint);
+    const absl::Status status = Make(request).status();
+    EXPECT_TRUE(InfeasibilityOf(status).has_value()) << status;
+    return std::string(status.message());
+  };
+  const auto interleaved = [](int32_t stages, std::optional<int64_t> micro_batches) {
+    return [=](JointSettings& joint) {
+      joint.orders = {PipelineOrder::kInterleaved};
+      joint.num_stages = stages;
+      joint.micro_batches = micro_batches;
+    };
+  };
+  EXPECT_THAT(why("llama3-70b", interleaved(3, std::nullopt)),
+              HasSubstr("makes the global batch of 512 in 3 stages so"));
+  EXPECT_THAT(why("llama3-70b", interleaved(4, 2)),
+              HasSubstr("makes the global batch of 512 in 4 stages with 2 micro-batches so"));
+  EXPECT_THAT(why("llama3-70b", interleaved(64, 64)), HasSubstr("INTERLEAVED needs two stages or more, two layers"));
+  EXPECT_THAT(why("llama3-70b",
+                  [](JointSettings& joint) {
+                    joint.orders = {PipelineOrder::kZeroBubble};
+                    joint.num_stages = 4;
+                    joint.micro_batches = 2;
+                  }),
+              HasSubstr("ZERO_BUBBLE_H1 needs at least as many micro-batches as stages"));
+  EXPECT_THAT(why("mixtral-8x7b",
+                  [](JointSettings& joint) {
+                    joint.expert_degrees = {8};
+                    joint.data_degrees = {4};
+                  }),
+              HasSubstr("no expert degree that may be chosen (8) divides"));
+  EXPECT_THAT(why("llama3-70b",
+                  [](JointSettings& joint) {
+                    joint.num_stages = 5;
+                    joint.data_degrees = {4};
+                    joint.tensor_degrees = {4};
+                  }),
+              HasSubstr("5 stages of at least 16 devices are 80 devices, and there are 64"));
+}
+
+TEST(JointRequestTest, SaysWhichBlocksDoNotLieInNodes) {
+  JointTestRequest request = RequestOf("llama3-70b", "dgx-h100:3", 510);
+  request.problem.joint->num_stages = 2;
+  request.problem.joint->data_degrees = {3};
+  request.problem.joint->tensor_degrees = {4};
+  EXPECT_THAT(std::string(Make(request).status().message()),
+              HasSubstr("2 stages of at least 12 devices do not lie in whole nodes, or inside one, of these 24"));
+}
+
 // The last `nodes` nodes of eight are of a class of half the speed.
 void SlowLastNodes(int64_t nodes, JointTestRequest& request) {
   const DeviceClassId slower = AddSlowerClass(request.cluster);
