@@ -312,8 +312,10 @@ class JointRules {
   void CheckDegrees(const TransformerShape& shape) {
     const auto rule = [](bool holds, const char* text) { return holds ? std::string() : std::string(text); };
     CheckList("tensor_degrees", joint_.tensor_degrees, [&](int64_t degree) {
-      return rule(shape.heads % degree == 0 && shape.hidden % degree == 0 && shape.feed_forward % degree == 0,
-                  "must divide heads, hidden and feed_forward of graph.transformer");
+      const bool divides_keys = shape.has_latent_attention() || shape.kv_heads % degree == 0;
+      return rule(shape.heads % degree == 0 && divides_keys && shape.hidden % degree == 0 &&
+                      shape.feed_forward % degree == 0 && shape.expert_feed_forward % degree == 0,
+                  "must divide heads, kv_heads, hidden, feed_forward and expert_feed_forward of graph.transformer");
     });
     CheckList("context_degrees", joint_.context_degrees, [&](int64_t degree) {
       return rule(degree == 1 || shape.sequence % (2 * degree) == 0, "twice of it must divide the sequence");

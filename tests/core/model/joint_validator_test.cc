@@ -374,23 +374,40 @@ INSTANTIATE_TEST_SUITE_P(
                     r.problem.joint->tensor_degrees = {1, 2, 4};
                   },
                   "", ""},
-        JointCase{"TensorOfHeads", [](JointRequest& r) { r.problem.joint->tensor_degrees = {3}; },
-                  "problem.joint.tensor_degrees[0]",
-                  "must divide heads, hidden and feed_forward of graph.transformer, is 3"},
-        JointCase{"TensorOfHidden",
+        JointCase{
+            "TensorOfHeads", [](JointRequest& r) { r.problem.joint->tensor_degrees = {3}; },
+            "problem.joint.tensor_degrees[0]",
+            "must divide heads, kv_heads, hidden, feed_forward and expert_feed_forward of graph.transformer, is 3"},
+        JointCase{
+            "TensorOfKeys",
+            [](JointRequest& r) {
+              r.graph.transformer->kv_heads = 2;
+              r.problem.joint->tensor_degrees = {4};
+            },
+            "problem.joint.tensor_degrees[0]",
+            "must divide heads, kv_heads, hidden, feed_forward and expert_feed_forward of graph.transformer, is 4"},
+        JointCase{"TensorBesideLatentKeys",
                   [](JointRequest& r) {
                     r.graph.transformer->hidden = 6;
                     r.problem.joint->tensor_degrees = {4};
                   },
-                  "problem.joint.tensor_degrees[0]",
-                  "must divide heads, hidden and feed_forward of graph.transformer, is 4"},
-        JointCase{"TensorOfFeedForward",
-                  [](JointRequest& r) {
-                    r.graph.transformer->feed_forward = 6;
-                    r.problem.joint->tensor_degrees = {4};
-                  },
-                  "problem.joint.tensor_degrees[0]",
-                  "must divide heads, hidden and feed_forward of graph.transformer, is 4"},
+                  "", ""},
+        JointCase{
+            "TensorOfHidden",
+            [](JointRequest& r) {
+              r.graph.transformer->hidden = 6;
+              r.problem.joint->tensor_degrees = {4};
+            },
+            "problem.joint.tensor_degrees[0]",
+            "must divide heads, kv_heads, hidden, feed_forward and expert_feed_forward of graph.transformer, is 4"},
+        JointCase{
+            "TensorOfFeedForward",
+            [](JointRequest& r) {
+              r.graph.transformer->feed_forward = 6;
+              r.problem.joint->tensor_degrees = {4};
+            },
+            "problem.joint.tensor_degrees[0]",
+            "must divide heads, kv_heads, hidden, feed_forward and expert_feed_forward of graph.transformer, is 4"},
         JointCase{"ContextDegrees",
                   [](JointRequest& r) {
                     r.problem.joint->context_degrees = {1, 2, 4};
