@@ -148,16 +148,21 @@ class JointRules {
     const std::optional<PipelineOrder> order = OrderOf(problem_.schedule);
     Refuse(has_schedule && !order.has_value(), "schedule",
            "must be ONE_F_ONE_B, INTERLEAVED, GPIPE, ZERO_BUBBLE_H1 or unset beside problem.joint");
-    Refuse(order.has_value() && std::find(joint_.orders.begin(), joint_.orders.end(), *order) == joint_.orders.end(),
-           "schedule", "must be one of problem.joint.schedules");
+    Refuse(order.has_value() && !Allows(*order), "schedule", "must be one of problem.joint.schedules");
     const bool is_full = problem_.memory_model.recomputation == MemoryModel::Recomputation::kFull;
     Refuse(is_full && joint_.recomputation != std::vector{LayerRecomputation::kFull}, "memory_model.recomputation",
            "must be NONE beside problem.joint, unless problem.joint.recomputation is FULL alone");
     Refuse(!problem_.pinned.empty(), "pinned", "must be empty beside problem.joint");
     Refuse(!problem_.forbidden.empty(), "forbidden", "must be empty beside problem.joint");
+    Refuse(joint_.per_stage && !joint_.orders.empty() && !Allows(PipelineOrder::kOneFOneB), "joint.degrees",
+           "must be UNIFORM or unset unless problem.joint.schedules has ONE_F_ONE_B, under which alone stages differ");
     CheckFirstLayersAlike();
     Refuse(problem_.replan_tolerance.has_value(), "replan_tolerance", "must be unset beside problem.joint");
     if (problem_.start_from.has_value()) CheckStart(*problem_.start_from);
+  }
+
+  bool Allows(PipelineOrder order) const {
+    return std::find(joint_.orders.begin(), joint_.orders.end(), order) != joint_.orders.end();
   }
 
   // Replicas take whole micro-batches in turn.

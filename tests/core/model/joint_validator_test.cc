@@ -267,6 +267,20 @@ INSTANTIATE_TEST_SUITE_P(
                     r.problem.joint->per_stage = true;
                   },
                   "problem.replication", "must be PER_STAGE or unset where problem.joint.degrees is PER_STAGE"},
+        JointCase{"StagesThatMayNotDiffer",
+                  [](JointRequest& r) {
+                    r.problem.joint->per_stage = true;
+                    r.problem.joint->orders = {PipelineOrder::kGpipe, PipelineOrder::kZeroBubble};
+                  },
+                  "problem.joint.degrees",
+                  "must be UNIFORM or unset unless problem.joint.schedules has ONE_F_ONE_B, under which alone stages "
+                  "differ"},
+        JointCase{"StagesThatMayDifferUnderOneSchedule",
+                  [](JointRequest& r) {
+                    r.problem.joint->per_stage = true;
+                    r.problem.joint->orders = {PipelineOrder::kGpipe, PipelineOrder::kOneFOneB};
+                  },
+                  "", ""},
         JointCase{"Schedule", [](JointRequest& r) { r.problem.schedule = ScheduleKind::kPipedreamAsync; },
                   "problem.schedule",
                   "must be ONE_F_ONE_B, INTERLEAVED, GPIPE, ZERO_BUBBLE_H1 or unset beside problem.joint"},
