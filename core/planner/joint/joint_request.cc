@@ -406,6 +406,14 @@ class DivisionSearch {
   bool is_interrupted_ = false;
 };
 
+// Whether it says no more than what is counted for transformers anyway, as a resolved problem may.
+bool IsUsualMemory(const MemoryModel& memory) {
+  const double optimizer = memory.optimizer_bytes_per_parameter_byte.value_or(0);
+  return memory.kind != MemoryModel::Kind::kDeclared && (memory.preset.empty() || memory.preset == "adam_mixed") &&
+         memory.weight_versions.value_or(1) == 1 && memory.gradient_copies.value_or(1) == 1 &&
+         (optimizer == 0 || optimizer == 6);
+}
+
 bool ObeysRules(const ResolvedInput& input) {
   constexpr int64_t kAny = std::numeric_limits<int64_t>::max();
   const ModelLimits limits{kAny, kAny, kAny, kAny};
@@ -426,17 +434,21 @@ ResolvedProblem WithJointDefaults(const ResolvedInput& input) {
   return training.ok() ? WithDefaultsOn(input, *training) : input.problem;
 }
 
-std::optional<std::string> JointMemoryWarning(const OperatorGraph& graph, const PlanningProblem& problem) {
-  if (!problem.joint.has_value() || !graph.transformer.has_value()) return std::nullopt;
-  const MemoryModel& memory = problem.memory_model;
-  // What a resolved problem says, and what is counted anyway.
-  const double optimizer = memory.optimizer_bytes_per_parameter_byte.value_or(0);
-  const bool is_usual = (memory.preset.empty() || memory.preset == "adam_mixed") &&
-                        memory.weight_versions.value_or(1) == 1 && memory.gradient_copies.value_or(1) == 1 &&
-                        (optimizer == 0 || optimizer == 6);
-  if (is_usual) return std::nullopt;
-  return "beside problem.joint, problem.memory_model counts for transformers in its reserved_bytes alone: parameters, "
-         "gradients and optimizer are those of Adam in mixed precision (docs/training-costs.md, section 5)";
+std::vector<std::string> SaidInVain(const OperatorGraph& graph, const PlanningProblem& problem,
+                                    const SolverOptions& options) {
+  std::vector<std::string> in_vain;
+  if (!problem.joint.has_value()) return in_vain;
+  if (options.work_limit.has_value()) {
+    in_vain.emplace_back(
+        "beside problem.joint, options.work_limit does not count: options.time_limit ends the search, and "
+        "options.relative_gap says how much better plans are sought");
+  }
+  if (graph.transformer.has_value() && !IsUsualMemory(problem.memory_model)) {
+    in_vain.emplace_back(
+        "beside problem.joint, problem.memory_model counts for transformers in its reserved_bytes alone: parameters, "
+        "gradients and optimizer are those of Adam in mixed precision (docs/training-costs.md, section 5)");
+  }
+  return in_vain;
 }
 
 absl::StatusOr<Plan> MakeJointPlan(const ResolvedInput& input, const SolverOptions& options, const SolveLimits& limits,

@@ -179,6 +179,19 @@ TEST_F(ProgramTest, PlansInProcessUnlessAServerIsNamed) {
   EXPECT_EQ(service_.server, "");
 }
 
+TEST_F(ProgramTest, WarnsOfOperatorsThatMoveWithTheirLayers) {
+  const auto warnings_of = [this](const char* graph, const char* granularity) {
+    EXPECT_EQ(Run({"plan", absl::StrCat("--graph=", graph), "--cluster=zoo:c", "--global_batch=8", granularity}),
+              ExitCode::kOk);
+    return Unwrapped(out_.str());
+  };
+  const auto is_warned = HasSubstr("--granularity=operator does not count for transformers");
+  EXPECT_THAT(warnings_of("zoo:llama3-8b", "--granularity=operator"), is_warned);
+  EXPECT_THAT(warnings_of("zoo:llama3-8b", "--granularity=layer"), Not(is_warned));
+  EXPECT_THAT(warnings_of("zoo:bert-large", "--granularity=operator"), Not(is_warned));
+  EXPECT_THAT(warnings_of("zoo:resnet50", "--granularity=operator"), Not(is_warned));
+}
+
 TEST_F(ProgramTest, FlagsBecomeTheRequest) {
   EXPECT_EQ(Plan({"--time_limit=1500ms", "--gap=0.05", "--seed", "9", "--threads=2", "--ideal_limit=1000",
                   "--algorithm=linearized_dp", "--work_limit=77", "--split=noncontiguous", "--stages=3",

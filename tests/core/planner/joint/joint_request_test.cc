@@ -25,6 +25,7 @@ namespace {
 
 using ::testing::Contains;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 // A class of half the speed.
 DeviceClassId AddSlowerClass(Cluster& cluster) {
@@ -614,6 +615,14 @@ TEST(JointRequestTest, MeasuredTimesWinOverComputedOnes) {
   ASSERT_TRUE(uneven.ok()) << uneven.status();
   EXPECT_GT(uneven->objective, computed->objective);
   EXPECT_LT(uneven->objective, slower->objective);
+}
+
+TEST(JointRequestTest, WarnsOfWorkThatIsNotCounted) {
+  JointTestRequest request = RequestOf("llama3-8b", "dgx-h100:1", 64);
+  request.problem.joint->num_stages = 1;
+  EXPECT_THAT(Make(request)->warnings, Not(Contains(HasSubstr("options.work_limit"))));
+  request.options.work_limit = 1'000;
+  EXPECT_THAT(Make(request)->warnings, Contains(HasSubstr("options.work_limit does not count")));
 }
 
 TEST(JointRequestTest, RefusesRowsThatSayNothing) {
