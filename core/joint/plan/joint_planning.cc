@@ -58,6 +58,7 @@ class JointPlanner {
       answer.is_interrupted = answer.is_interrupted || outcome.is_interrupted;
       for (const auto& [name, count] : outcome.counters) answer.counters[name] += count;
       bound_ = std::min(bound_, outcome.step_bound_ps);
+      simulated_floor_ = std::min(simulated_floor_, outcome.simulated_floor_ps);
       AddEqualStages(std::move(outcome.equal_stages));
       if (!outcome.plan.has_value() || (best.has_value() && best->step <= outcome.plan->step)) continue;
       best = *std::move(outcome.plan);
@@ -95,6 +96,7 @@ class JointPlanner {
       request.known_step_ps = step_ps;
       const JointOutcome outcome = SearchJoint(request, limits_, [](const JointPlan&) {});
       bound_ = std::min(bound_, outcome.step_bound_ps);
+      simulated_floor_ = std::min(simulated_floor_, outcome.simulated_floor_ps);
       answer.is_interrupted = answer.is_interrupted || outcome.is_interrupted;
     }
   }
@@ -141,7 +143,8 @@ class JointPlanner {
       const JointRequest request = RequestOf(order, question_.settings);
       simulated_bound = std::min(simulated_bound, BoundSimulatedStep(request, plan.simulated_step.count(), limits_));
     }
-    plan.simulated_bound = Picoseconds(simulated_bound);
+    const int64_t floor = std::min(simulated_floor_, plan.simulated_step.count());
+    plan.simulated_bound = Picoseconds(std::max(simulated_bound, floor));
     plan.uniform_configurations = equal_stages_;
     AddWorth(answer.training, plan);
   }
@@ -205,6 +208,8 @@ class JointPlanner {
   int64_t best_reported_ = kMaxQuantity;
   std::vector<TrainingCluster> orders_;
   int64_t bound_ = kMaxQuantity;
+  // What no step beats, task by task, by the families alone.
+  int64_t simulated_floor_ = kMaxQuantity;
   std::vector<JointConfiguration> equal_stages_;
 };
 

@@ -97,6 +97,7 @@ class JointSearch {
     outcome_.step_bound_ps = std::min(outcome_.step_bound_ps, best_);
     outcome_.is_interrupted = poller_.ShouldStopNow();
     if (is_list_cut_ || IsEnough() || (outcome_.is_interrupted && best_ == kNoStep)) outcome_.step_bound_ps = 0;
+    outcome_.simulated_floor_ps = is_list_cut_ ? 0 : floor_;
     return std::move(outcome_);
   }
 
@@ -141,7 +142,7 @@ class JointSearch {
     TryEqualStages(uniform, PipelineOrder::kOneFOneB, families);
     if (uniform_.first_layers_alike) {
       const std::vector<PipelineFamily> again = WithFirstLayersAgain(uniform, families, poller_);
-      is_list_cut_ = is_list_cut_ || poller_.ShouldStopNow();
+      if (poller_.ShouldStopNow()) NoteBound(LeastBusiestBound(families));
       SearchFamilies(uniform, again, true);
     } else {
       SearchFamilies(uniform, families, !request_.settings.per_stage);
@@ -153,6 +154,7 @@ class JointSearch {
   std::vector<PipelineFamily> ListOf(const JointSpace& space) {
     std::vector<PipelineFamily> families = ListFamilies(space, poller_);
     is_list_cut_ = is_list_cut_ || poller_.ShouldStopNow();
+    floor_ = std::min(floor_, LeastBusiestPasses(families));
     return families;
   }
 
@@ -276,6 +278,8 @@ class JointSearch {
   // The least step of the plans found and the known one, in picoseconds.
   int64_t best_;
   bool is_list_cut_ = false;
+  // What no pipeline of the lists beats, task by task.
+  int64_t floor_ = kNoStep;
   JointOutcome outcome_;
 };
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -553,6 +554,43 @@ TEST(JointRequestTest, ATargetWithinTheGapOfThePlanSaysSo) {
   ASSERT_TRUE(IsNoPlanFound(open)) << open;
   EXPECT_EQ(SpentLimitOf(open), SpentLimit::kNone);
   EXPECT_THAT(std::string(open.message()), HasSubstr("open within the gap: lower it (--gap) or the target"));
+}
+
+// Stops the search at its first plan.
+class ImpatientObserver : public PlannerObserver {
+ public:
+  explicit ImpatientObserver(std::stop_source& stop) : stop_(stop) {}
+  void OnIncumbent(const Incumbent& /*incumbent*/) override { stop_.request_stop(); }
+
+ private:
+  std::stop_source& stop_;
+};
+
+// Whatever was not looked at takes as long as its work takes on all devices; before, the bound was 0.
+TEST(JointRequestTest, WhatIsInterruptedHasABound) {
+  for (const std::vector<PipelineOrder>& orders : {std::vector{PipelineOrder::kOneFOneB},
+                                                   {PipelineOrder::kOneFOneB, PipelineOrder::kInterleaved},
+                                                   {PipelineOrder::kGpipe},
+                                                   {PipelineOrder::kZeroBubble}}) {
+    JointTestRequest request = RequestOf("gpt-175b", "dgx-h100:8", 512);
+    request.problem.joint->orders = orders;
+    const absl::StatusOr<Plan> whole = Make(request);
+    ASSERT_TRUE(whole.ok()) << whole.status();
+    std::stop_source stop;
+    SolveLimits limits;
+    limits.stop = stop.get_token();
+    TaskArena arena(1);
+    ImpatientObserver observer(stop);
+    const absl::StatusOr<Plan> plan = MakePlan({request.graph, request.cluster, request.problem, request.options},
+                                               ModelLimits(), limits, arena, observer);
+    ASSERT_TRUE(plan.ok()) << plan.status();
+    EXPECT_EQ(plan->provenance.stop_reason, StopReason::kCancelled);
+    // Not by much.
+    EXPECT_GT(ToMilliseconds(plan->lower_bound), 0.5 * ToMilliseconds(whole->objective));
+    EXPECT_LE(plan->lower_bound, whole->objective);
+    EXPECT_GT(ToMilliseconds(plan->joint->simulated_bound), 0.5 * ToMilliseconds(whole->joint->simulated_step));
+    EXPECT_LE(plan->joint->simulated_bound, whole->joint->simulated_step);
+  }
 }
 
 // Rows for all cases that the search can ask for, each `factor` times what is computed.
