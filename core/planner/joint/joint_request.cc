@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <limits>
 #include <optional>
 #include <string>
@@ -103,6 +104,12 @@ void NoteStop(const SolveLimits& limits, bool is_interrupted, Plan& plan) {
                                  ? StopReason::kGapReached
                                  : StopReason::kExhausted;
   }
+}
+
+int64_t DevicesOf(const JointPlan& plan) {
+  int64_t devices = 0;
+  for (const JointStage& stage : plan.stages) devices += stage.degrees.devices();
+  return devices;
 }
 
 // Prices, settings and places of a request.
@@ -237,14 +244,15 @@ class JointRequestRun {
     if (problem_.objective == Objective::kMinDevices) return;
     const TrainingCluster allowed = AllowedOf(question.training, problem_);
     const BaselineQuestion asked{question.pricer, allowed, question.settings, question.reserved_bytes};
-    for (JointBaseline& baseline : JointBaselines(asked, limits)) {
+    for (const JointBaseline& baseline : JointBaselines(asked, limits)) {
+      const std::string devices =
+          baseline.plan.has_value() ? OnDevicesText(DevicesOf(*baseline.plan), std::ssize(allowed.devices)) : "";
+      const bool has_both = !devices.empty() && !baseline.reason.empty();
       plan.baselines.push_back(
-          {.algorithm = std::move(baseline.algorithm),
+          {.algorithm = baseline.algorithm,
            .objective = baseline.plan.has_value() ? std::optional(baseline.plan->step) : std::nullopt,
-           .reason = std::move(baseline.reason),
-           .admissible = false});
-      plan.baselines.back().admissible =
-          plan.baselines.back().objective.has_value() && plan.baselines.back().reason.empty();
+           .reason = absl::StrCat(devices, has_both ? "; " : "", baseline.reason),
+           .admissible = baseline.plan.has_value() && baseline.reason.empty()});
     }
   }
 

@@ -24,7 +24,9 @@
 namespace planwright {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::Contains;
+using ::testing::Field;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -521,6 +523,21 @@ TEST(JointRequestTest, FindsTheFewestDevicesOfTwoClasses) {
     EXPECT_LE(allowed, least);
     EXPECT_GT(allowed, least - 16);
   }
+}
+
+TEST(JointRequestTest, BaselinesSayTheDevicesOfOneClassThatTheyUse) {
+  JointTestRequest request = RequestOf("llama3-8b", "dgx-h100:4", 64);
+  SlowLastNodes(2, request);
+  const absl::StatusOr<Plan> plan = Make(request);
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  EXPECT_THAT(plan->baselines,
+              Contains(AllOf(Field(&Baseline::algorithm, "data_parallel"),
+                             Field(&Baseline::reason, "on 16 of 32 devices"), Field(&Baseline::admissible, true))));
+  const JointConfiguration& equal = plan->joint->uniform_configurations.front();
+  const int64_t used = equal.num_stages * equal.degrees.devices();
+  EXPECT_THAT(plan->baselines,
+              Contains(AllOf(Field(&Baseline::algorithm, "equal_stages"),
+                             Field(&Baseline::reason, used == 32 ? "" : absl::StrCat("on ", used, " of 32 devices")))));
 }
 
 TEST(JointRequestTest, SaysWhereATargetIsOutOfReach) {
