@@ -97,7 +97,7 @@ void AddFlag(const Flag& flag, std::string& lines) {
   if (!flag.field.empty()) absl::StrAppend(&lines, flag.field, "\n--", flag.name, "\n");
 }
 
-// " (--stages)"; empty: no flag is known that sets the field, or it is called as the field.
+// " (--stages)"; empty: no flag that was given sets the field, or none is known.
 std::string FlagText(const absl::Status& status, const FieldViolation& violation) {
   const bool must_be_set = absl::StartsWith(violation.description, "must be set");
   const auto payload = status.GetPayload(must_be_set ? kFlagsPayload : kGivenFlagsPayload);

@@ -356,19 +356,21 @@ TEST_F(ProgramTest, NamesTheFlagsBesideTheFieldsThatTheySet) {
   add("problem.joint.micro_batch_samples[1]", "must divide the global batch");
   add("problem.num_replicas", "must be 1");
   add("problem.schedule", "must be unset");
+  add("problem.micro_batches", "must divide the global batch of 512, is 7");
   service_.plan = [&] { return WithDetail(absl::InvalidArgumentError("x"), bad_request); };
   const char* const rest =
       "error: problem.joint.global_batch (--global_batch): must be set beside other settings of the joint search\n"
       "error: problem.joint.micro_batch_samples[1] (--samples): must divide the global batch\n"
       "error: problem.num_replicas: must be 1\n"
-      "error: problem.schedule: must be unset\n"
+      "error: problem.schedule (--schedule): must be unset\n"
+      "error: problem.micro_batches (--micro_batches): must divide the global batch of 512, is 7\n"
       "Mend what is named above and try again.\n";
-  Plan({"--tokens-within", "2e12/30d", "--samples=1,3", "--schedule=gpipe"});
+  Plan({"--tokens-within", "2e12/30d", "--samples=1,3", "--schedule=gpipe", "--micro_batches=7"});
   EXPECT_EQ(Unwrapped(err_.str()),
             absl::StrCat("error: problem.joint.target_tokens_per_second (--tokens_within): must not be set unless "
                          "problem.objective is MIN_DEVICES\n",
                          rest));
-  Plan({"--target_tokens_per_second=1e6", "--samples=1,3", "--schedule=gpipe"});
+  Plan({"--target_tokens_per_second=1e6", "--samples=1,3", "--schedule=gpipe", "--micro_batches=7"});
   EXPECT_EQ(Unwrapped(err_.str()),
             absl::StrCat("error: problem.joint.target_tokens_per_second (--target_tokens_per_second): must not be set "
                          "unless problem.objective is MIN_DEVICES\n",
