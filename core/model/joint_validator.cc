@@ -288,10 +288,7 @@ class JointRules {
                       absl::StrCat("must be in 1 .. ", kMaxGlobalBatch, ", is ", joint_.global_batch));
       return;
     }
-    CheckList("data_degrees", joint_.data_degrees, [&](int64_t degree) -> std::string {
-      return joint_.global_batch % degree == 0 ? ""
-                                               : absl::StrCat("must divide the global batch of ", joint_.global_batch);
-    });
+    CheckDataDegrees();
     CheckList("micro_batch_samples", joint_.micro_batch_samples, [&](int64_t samples) -> std::string {
       return joint_.global_batch % samples == 0 ? ""
                                                 : absl::StrCat("must divide the global batch of ", joint_.global_batch);
@@ -301,6 +298,19 @@ class JointRules {
       violations_.Add("problem.micro_batches", absl::StrCat("must divide the global batch of ", joint_.global_batch,
                                                             ", is ", *joint_.micro_batches));
     }
+  }
+
+  void CheckDataDegrees() {
+    const auto rule = [&](int64_t degree) -> std::string {
+      return joint_.global_batch % degree == 0 ? ""
+                                               : absl::StrCat("must divide the global batch of ", joint_.global_batch);
+    };
+    // Where replicas alone are said, they are the data degree.
+    const std::optional<int32_t>& replicas = problem_.num_replicas;
+    const bool are_replicas = replicas.has_value() && joint_.data_degrees == std::vector{*replicas};
+    if (!are_replicas) return CheckList("data_degrees", joint_.data_degrees, rule);
+    if (*replicas < 1 || rule(*replicas).empty()) return;
+    violations_.Add("problem.num_replicas", absl::StrCat(rule(*replicas), ", is ", *replicas));
   }
 
   template <typename Value, typename Rule>

@@ -402,7 +402,8 @@ INSTANTIATE_TEST_SUITE_P(
             "must divide heads, kv_heads, hidden, feed_forward and expert_feed_forward of graph.transformer, is 4"},
         JointCase{"TensorBesideLatentKeys",
                   [](JointRequest& r) {
-                    r.graph.transformer->hidden = 6;
+                    r.graph.transformer->kv_heads = 2;
+                    r.graph.transformer->kv_rank = 8;
                     r.problem.joint->tensor_degrees = {4};
                   },
                   "", ""},
@@ -455,6 +456,13 @@ INSTANTIATE_TEST_SUITE_P(
                     r.problem.joint->data_degrees = {2, 3};
                   },
                   "", ""},
+        JointCase{"ReplicasOfNoBatch",
+                  [](JointRequest& r) {
+                    r.problem.replication = Replication::kUniform;
+                    r.problem.num_replicas = 5;
+                    r.problem.joint->data_degrees = {5};
+                  },
+                  "problem.num_replicas", "must divide the global batch of 12, is 5"},
         JointCase{"OtherReplicas",
                   [](JointRequest& r) {
                     r.problem.replication = Replication::kUniform;
