@@ -3,6 +3,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -26,6 +27,20 @@ absl::StatusOr<bool> RecomputesAll(const JointPipeline& pipeline, const char* ta
     return CannotExpress(target, "it has no word for the scores of attention alone, which are computed again");
   }
   return layers->kind == v1::LAYER_RECOMPUTATION_FULL;
+}
+
+// What a model must have that no setting of the target says. `eight_bits`: who makes its products so; `tied`: how
+// stages share a table.
+std::string OfTheModel(const v1::Transformer& shape, int32_t num_stages, const char* eight_bits, const char* tied) {
+  std::string notes;
+  if (shape.eight_bit_products()) {
+    absl::StrAppend(&notes, "; the plan counts on matrix products in 8 bits: ", eight_bits);
+  }
+  if (shape.tied() && num_stages > 1) {
+    absl::StrAppend(&notes, "; the first and the last stage share the table of the embedding: ", tied);
+  }
+  if (shape.learned_positions()) absl::StrAppend(&notes, "; positions are a table of parameters in the first stage");
+  return notes;
 }
 
 struct Setting {
@@ -88,18 +103,38 @@ absl::StatusOr<Section> TorchtitanParallelism(const JointPipeline& pipeline, boo
   return Section{"parallelism", *std::move(settings)};
 }
 
-absl::StatusOr<std::vector<Section>> TorchtitanSections(const ExportInput& input, const char* target) {
-  const auto pipeline = JointPipelineOf(input, target);
-  if (!pipeline.ok()) return pipeline.status();
-  if (pipeline->chunks_per_stage > 1 && pipeline->num_stages == 1) {
+// Its models refuse what pipelines of theirs cannot have.
+absl::Status CheckTorchtitan(const JointPipeline& pipeline, const v1::Transformer& shape, const char* target) {
+  if (pipeline.chunks_per_stage > 1 && pipeline.num_stages == 1) {
     return CannotExpress(target, "one stage cannot be interleaved");
   }
-  if (pipeline->schedule == v1::SCHEDULE_KIND_ZERO_BUBBLE_H1) {
+  if (pipeline.schedule == v1::SCHEDULE_KIND_ZERO_BUBBLE_H1) {
     return CannotExpress(target,
                          "its zero-bubble schedules have other orders than ZB-H1; torch_pipelining and schedule_csv "
                          "say it");
   }
+  if (shape.tied() && pipeline.num_stages > 1) {
+    return CannotExpress(target,
+                         "its pipelines do not tie the embedding to the head; plan with --stages=1, or a model whose "
+                         "tables are two (tied=no)");
+  }
+  return absl::OkStatus();
+}
+
+// Matrix products in 8 bits, of experts by a converter of their own.
+std::vector<Section> TorchtitanConverters(const v1::Transformer& shape) {
+  if (!shape.eight_bit_products()) return {};
+  if (shape.experts() == 0) return {{"model", {{"converters", "[\"quantize.linear.float8\"]"}}}};
+  return {{"model", {{"converters", "[\"quantize.linear.float8\", \"quantize.grouped_mm.float8\"]"}}},
+          {"quantize.grouped_mm.float8", {{"fqns", "[\"experts\"]"}}}};
+}
+
+absl::StatusOr<std::vector<Section>> TorchtitanSections(const ExportInput& input, const char* target) {
+  const auto pipeline = JointPipelineOf(input, target);
+  if (!pipeline.ok()) return pipeline.status();
   const v1::Transformer& shape = input.graph->transformer();
+  const absl::Status checked = CheckTorchtitan(*pipeline, shape, target);
+  if (!checked.ok()) return checked;
   auto parallelism = TorchtitanParallelism(*pipeline, shape.experts() > 0, target);
   if (!parallelism.ok()) return parallelism.status();
   const auto recomputes = RecomputesAll(*pipeline, target);
@@ -141,15 +176,22 @@ std::string AsToml(const std::vector<Section>& sections) {
 absl::StatusOr<Exported> ExportJointTorchtitan(const ExportInput& input) {
   const auto sections = TorchtitanSections(input, "torchtitan");
   if (!sections.ok()) return sections.status();
+  const v1::Transformer& shape = input.graph->transformer();
+  const char* converters = shape.experts() > 0 ? "convert it by Float8LinearConverter and that of grouped experts"
+                                               : "convert it by Float8LinearConverter";
   return Exported{AsPython(*sections),
-                  "set these fields of the configuration, whose model is yours; releases before 2026 read "
-                  "torchtitan_toml"};
+                  absl::StrCat("set these fields of the configuration, whose model is yours; releases before 2026 read "
+                               "torchtitan_toml",
+                               OfTheModel(shape, 1, converters, ""))};
 }
 
 absl::StatusOr<Exported> ExportJointTorchtitanToml(const ExportInput& input) {
-  const auto sections = TorchtitanSections(input, "torchtitan_toml");
+  auto sections = TorchtitanSections(input, "torchtitan_toml");
   if (!sections.ok()) return sections.status();
-  return Exported{AsToml(*sections), "merge it into the job's TOML file"};
+  const v1::Transformer& shape = input.graph->transformer();
+  for (Section& section : TorchtitanConverters(shape)) sections->push_back(std::move(section));
+  return Exported{AsToml(*sections), absl::StrCat("merge it into the job's TOML file",
+                                                  OfTheModel(shape, 1, "torchao and torch.compile make them", ""))};
 }
 
 namespace {
@@ -209,8 +251,11 @@ absl::StatusOr<Exported> ExportJointDeepspeed(const ExportInput& input) {
                       pipeline->global_batch, pipeline->samples, pipeline->micro_batches, shards ? 1 : 0,
                       input.layer_offset, CountLayers(pipeline->runs),
                       DeepspeedBoundaries(pipeline->runs, input.layer_offset)),
-      "give PlannedPipelineModule topology=TOPOLOGY and activation_checkpoint_interval; layers divided among model "
-      "ranks are yours; --layer_offset says how many layers your pipeline has before the first numbered one"};
+      absl::StrCat(
+          "give PlannedPipelineModule topology=TOPOLOGY and activation_checkpoint_interval; layers divided among model "
+          "ranks are yours; --layer_offset says how many layers your pipeline has before the first numbered one",
+          OfTheModel(input.graph->transformer(), pipeline->num_stages, "your layers make them",
+                     "give both as TiedLayerSpec of one key"))};
 }
 
 namespace {
@@ -244,7 +289,9 @@ absl::StatusOr<Exported> ExportJointTorchPipelining(const ExportInput& input) {
                       pipeline->num_stages, pipeline->chunks_per_stage, pipeline->tensor, pipeline->context,
                       pipeline->data, points),
       absl::StrCat("pass it to torch.distributed.pipelining.pipeline(module, mb_args, split_spec=split_spec)",
-                   ScheduleHint(pipeline->schedule))};
+                   ScheduleHint(pipeline->schedule),
+                   OfTheModel(input.graph->transformer(), pipeline->num_stages, "your layers make them",
+                              "add up their gradients of it in every step"))};
 }
 
 }  // namespace planwright::client

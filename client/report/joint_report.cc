@@ -70,12 +70,17 @@ void AddDevicesRow(const v1::Plan& plan, Table& table) {
   table.AddRow({"fewest devices", absl::StrCat(allowed, " ", what, "; ", proof)});
 }
 
+// "0.04213 samples/s": of what takes seconds for a sample four digits; of more than 1,000 all but one behind the point.
+std::string SampleSpeedText(double samples_per_second) {
+  return samples_per_second < 1'000 ? absl::StrFormat("%.4g samples/s", samples_per_second)
+                                    : absl::StrFormat("%.1f samples/s", samples_per_second);
+}
+
 // Samples of graphs without a transformer have no tokens, and their operators may say nothing of FLOPs.
 std::string SpeedText(const v1::Plan& plan) {
   const v1::JointPlan& joint = plan.joint();
-  std::string text = joint.tokens_per_second() > 0
-                         ? TokenSpeedText(joint.tokens_per_second())
-                         : absl::StrFormat("%.1f samples/s", plan.estimate().samples_per_second());
+  std::string text = joint.tokens_per_second() > 0 ? TokenSpeedText(joint.tokens_per_second())
+                                                   : SampleSpeedText(plan.estimate().samples_per_second());
   if (joint.peak_share() > 0) {
     absl::StrAppend(&text, ", ", PercentText(joint.peak_share_in_use()), " of the peak of the devices in use, ",
                     PercentText(joint.peak_share()), " of all");

@@ -148,16 +148,21 @@ class JointRules {
     const std::optional<PipelineOrder> order = OrderOf(problem_.schedule);
     Refuse(has_schedule && !order.has_value(), "schedule",
            "must be ONE_F_ONE_B, INTERLEAVED, GPIPE, ZERO_BUBBLE_H1 or unset beside problem.joint");
-    Refuse(order.has_value() && std::find(joint_.orders.begin(), joint_.orders.end(), *order) == joint_.orders.end(),
-           "schedule", "must be one of problem.joint.schedules");
+    Refuse(order.has_value() && !Allows(*order), "schedule", "must be one of problem.joint.schedules");
     const bool is_full = problem_.memory_model.recomputation == MemoryModel::Recomputation::kFull;
     Refuse(is_full && joint_.recomputation != std::vector{LayerRecomputation::kFull}, "memory_model.recomputation",
            "must be NONE beside problem.joint, unless problem.joint.recomputation is FULL alone");
     Refuse(!problem_.pinned.empty(), "pinned", "must be empty beside problem.joint");
     Refuse(!problem_.forbidden.empty(), "forbidden", "must be empty beside problem.joint");
+    Refuse(joint_.per_stage && !joint_.orders.empty() && !Allows(PipelineOrder::kOneFOneB), "joint.degrees",
+           "must be UNIFORM or unset unless problem.joint.schedules has ONE_F_ONE_B, under which alone stages differ");
     CheckFirstLayersAlike();
     Refuse(problem_.replan_tolerance.has_value(), "replan_tolerance", "must be unset beside problem.joint");
     if (problem_.start_from.has_value()) CheckStart(*problem_.start_from);
+  }
+
+  bool Allows(PipelineOrder order) const {
+    return std::find(joint_.orders.begin(), joint_.orders.end(), order) != joint_.orders.end();
   }
 
   // Replicas take whole micro-batches in turn.
@@ -279,10 +284,7 @@ class JointRules {
                       absl::StrCat("must be in 1 .. ", kMaxGlobalBatch, ", is ", joint_.global_batch));
       return;
     }
-    CheckList("data_degrees", joint_.data_degrees, [&](int64_t degree) -> std::string {
-      return joint_.global_batch % degree == 0 ? ""
-                                               : absl::StrCat("must divide the global batch of ", joint_.global_batch);
-    });
+    CheckDataDegrees();
     CheckList("micro_batch_samples", joint_.micro_batch_samples, [&](int64_t samples) -> std::string {
       return joint_.global_batch % samples == 0 ? ""
                                                 : absl::StrCat("must divide the global batch of ", joint_.global_batch);
@@ -292,6 +294,19 @@ class JointRules {
       violations_.Add("problem.micro_batches", absl::StrCat("must divide the global batch of ", joint_.global_batch,
                                                             ", is ", *joint_.micro_batches));
     }
+  }
+
+  void CheckDataDegrees() {
+    const auto rule = [&](int64_t degree) -> std::string {
+      return joint_.global_batch % degree == 0 ? ""
+                                               : absl::StrCat("must divide the global batch of ", joint_.global_batch);
+    };
+    // Where replicas alone are said, they are the data degree.
+    const std::optional<int32_t>& replicas = problem_.num_replicas;
+    const bool are_replicas = replicas.has_value() && joint_.data_degrees == std::vector{*replicas};
+    if (!are_replicas) return CheckList("data_degrees", joint_.data_degrees, rule);
+    if (*replicas < 1 || rule(*replicas).empty()) return;
+    violations_.Add("problem.num_replicas", absl::StrCat(rule(*replicas), ", is ", *replicas));
   }
 
   template <typename Value, typename Rule>
@@ -308,8 +323,10 @@ class JointRules {
   void CheckDegrees(const TransformerShape& shape) {
     const auto rule = [](bool holds, const char* text) { return holds ? std::string() : std::string(text); };
     CheckList("tensor_degrees", joint_.tensor_degrees, [&](int64_t degree) {
-      return rule(shape.heads % degree == 0 && shape.hidden % degree == 0 && shape.feed_forward % degree == 0,
-                  "must divide heads, hidden and feed_forward of graph.transformer");
+      const bool divides_keys = shape.has_latent_attention() || shape.kv_heads % degree == 0;
+      return rule(shape.heads % degree == 0 && divides_keys && shape.hidden % degree == 0 &&
+                      shape.feed_forward % degree == 0 && shape.expert_feed_forward % degree == 0,
+                  "must divide heads, kv_heads, hidden, feed_forward and expert_feed_forward of graph.transformer");
     });
     CheckList("context_degrees", joint_.context_degrees, [&](int64_t degree) {
       return rule(degree == 1 || shape.sequence % (2 * degree) == 0, "twice of it must divide the sequence");

@@ -380,10 +380,10 @@ absl::StatusOr<Plan> PlanJointProblem(const PlanRequest& request, const SolveLim
   const Stopwatch stopwatch(arena);
   const ResolvedProblem problem = ResolveProblem(request.graph, request.problem);
   const bool wants_plans = observer.wants_incumbent_plans();
-  const std::optional<std::string> said_in_vain = JointMemoryWarning(request.graph, request.problem);
+  const std::vector<std::string> said_in_vain = SaidInVain(request.graph, request.problem, request.options);
   std::vector<Incumbent> incumbents;
   const auto note = [&](Plan plan) {
-    if (said_in_vain.has_value()) plan.warnings.push_back(*said_in_vain);
+    plan.warnings.insert(plan.warnings.end(), said_in_vain.begin(), said_in_vain.end());
     plan.provenance.incumbents = incumbents;
     plan.provenance.wall_time_ms = stopwatch.WallMilliseconds();
     plan.provenance.cpu_time_ms = stopwatch.CpuMilliseconds();

@@ -85,11 +85,12 @@ class JointServiceTest(unittest.TestCase):
 
     def test_threads_change_nothing(self):
         plans = []
-        for threads in (1, 2):
+        for threads in (1, 2, 8):
             request = request_of(problem_of(48))
             request.options.threads = threads
             plans.append(comparable(self.stub.CreatePlan(request, timeout=60).plan))
         self.assertEqual(plans[0], plans[1])
+        self.assertEqual(plans[0], plans[2])
 
     def test_a_stream_tells_of_better_plans_and_ends_with_the_plan(self):
         problem = problem_of(80)

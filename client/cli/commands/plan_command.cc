@@ -81,6 +81,7 @@ class PlanCommand final : public Command {
     const absl::Status runnable = Constrain(*request, environment);
     if (!runnable.ok()) return runnable;
     asked_ = AskForTrainingMemory(*request);
+    in_vain_ = OperatorsInVain(*request);
     hint_ = HintWhereNothingFits(*request);
     const absl::Status started = AddStart(*request, environment);
     if (!started.ok()) return started;
@@ -89,7 +90,9 @@ class PlanCommand final : public Command {
     if (!response.ok()) return Explained(response.status(), environment);
     v1::Plan& plan = *response->mutable_plan();
     plan.mutable_warnings()->Add(input_.warnings().begin(), input_.warnings().end());
-    if (!asked_.empty()) plan.add_warnings(asked_);
+    for (const std::string& said : {asked_, in_vain_}) {
+      if (!said.empty()) plan.add_warnings(said);
+    }
     const auto text = TextOf(*std::move(request), plan, environment);
     if (!text.ok()) return text.status();
     const absl::Status saved = Save(plan, environment);
@@ -218,6 +221,8 @@ class PlanCommand final : public Command {
   std::string plan_id_;
   // What the program asked for by itself.
   std::string asked_;
+  // What of the request does not count.
+  std::string in_vain_;
   // What else may fit.
   std::string hint_;
   std::string save_;

@@ -29,6 +29,16 @@ bool IsPipelineOfStages(const v1::PlanningProblem& problem) {
   return problem.split() == v1::SPLIT_UNSPECIFIED || problem.split() == v1::SPLIT_CONTIGUOUS;
 }
 
+bool HasExperts(std::string_view name) {
+  return std::any_of(kWithExperts.begin(), kWithExperts.end(),
+                     [name](std::string_view prefix) { return name.starts_with(prefix); });
+}
+
+bool HasShape(const v1::CreatePlanRequest& request) {
+  const std::string& name = request.graph_reference();
+  return HasExperts(name) || IsTransformer(name) || request.graph().has_transformer();
+}
+
 }  // namespace
 
 std::string AskForTrainingMemory(v1::CreatePlanRequest& request, bool takes_schedule) {
@@ -54,12 +64,17 @@ std::string AskForTrainingMemory(v1::CreatePlanRequest& request, bool takes_sche
                       " --schedule=one_f_one_b); ", off);
 }
 
+std::string OperatorsInVain(const v1::CreatePlanRequest& request) {
+  const v1::PlanningProblem& problem = request.problem();
+  const bool has_encoder = request.graph_reference().starts_with("zoo:bert");
+  const bool is_whole = problem.has_joint() && HasShape(request) && !has_encoder;
+  if (!is_whole || problem.granularity() != v1::GRANULARITY_OPERATOR) return "";
+  return "--granularity=operator does not count for transformers beside --global_batch: operators of a layer stay "
+         "together";
+}
+
 std::string HintWhereNothingFits(const v1::CreatePlanRequest& request) {
-  const std::string& name = request.graph_reference();
-  const bool has_experts = std::any_of(kWithExperts.begin(), kWithExperts.end(),
-                                       [&](std::string_view prefix) { return name.starts_with(prefix); });
-  const bool is_transformer = has_experts || IsTransformer(name) || request.graph().has_transformer();
-  if (request.problem().has_joint() || !is_transformer) return "";
+  if (request.problem().has_joint() || !HasShape(request)) return "";
   return "Every operator is whole on a device here; --global_batch=SAMPLES may divide operators among tensor ranks, "
          "shard "
          "the optimizer and compute layers again (docs/joint-search.md)";

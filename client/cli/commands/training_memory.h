@@ -17,6 +17,10 @@ namespace planwright::client {
 // Returns what was asked for, for people; empty: nothing.
 std::string AskForTrainingMemory(v1::CreatePlanRequest& request, bool takes_schedule = true);
 
+// That operators move with their layers beside a global batch, where the graph is a decoder and something else is asked
+// for; else empty.
+std::string OperatorsInVain(const v1::CreatePlanRequest& request);
+
 // Where nothing fits, how more may: for people; empty: nothing is known. `request`: that was refused.
 std::string HintWhereNothingFits(const v1::CreatePlanRequest& request);
 

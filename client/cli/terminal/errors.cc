@@ -32,8 +32,8 @@ std::string PreconditionHint(const ErrorDetails& details) {
   if (details.reason == "NO_STORE") return "Ask a server that keeps plans: name it with --server.";
   if (!IsInfeasible(details)) return "";
   if (details.infeasible.has_value() && details.infeasible->minimum_devices() > 0) {
-    return absl::StrCat("No plan exists for this cluster. By memory alone at least ",
-                        details.infeasible->minimum_devices(), " devices are needed.");
+    return absl::StrCat("No plan exists for this cluster. With these settings memory suffices from ",
+                        details.infeasible->minimum_devices(), " devices on.");
   }
   return "No plan exists for this cluster: give it more of what is missing.";
 }
@@ -97,7 +97,7 @@ void AddFlag(const Flag& flag, std::string& lines) {
   if (!flag.field.empty()) absl::StrAppend(&lines, flag.field, "\n--", flag.name, "\n");
 }
 
-// " (--stages)"; empty: no flag is known that sets the field, or it is called as the field.
+// " (--stages)"; empty: no flag that was given sets the field, or none is known.
 std::string FlagText(const absl::Status& status, const FieldViolation& violation) {
   const bool must_be_set = absl::StartsWith(violation.description, "must be set");
   const auto payload = status.GetPayload(must_be_set ? kFlagsPayload : kGivenFlagsPayload);

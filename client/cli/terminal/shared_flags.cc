@@ -272,8 +272,7 @@ FlagGroup ProblemFlags(v1::PlanningProblem& problem, std::vector<std::string>* g
   }};
   FlagGroup group{"Problem (what a version does not support it refuses; see `planwright server-info`)", {}};
   const auto add = [&](Flag flag, const char* path) {
-    // What is called as its field needs no second name in an error.
-    if (flag.name != path) flag.field = absl::StrCat("problem.", path);
+    flag.field = absl::StrCat("problem.", path);
     group.flags.push_back(given == nullptr ? std::move(flag) : Noted(std::move(flag), path, *given));
   };
   for (const Setting& setting : kSettings) {

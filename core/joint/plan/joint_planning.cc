@@ -44,6 +44,7 @@ class JointPlanner {
       answer.is_interrupted = answer.is_interrupted || outcome.is_interrupted;
       for (const auto& [name, count] : outcome.counters) answer.counters[name] += count;
       bound_ = std::min(bound_, outcome.step_bound_ps);
+      simulated_floor_ = std::min(simulated_floor_, outcome.simulated_floor_ps);
       AddEqualStages(std::move(outcome.equal_stages));
       if (!outcome.plan.has_value() || (best.has_value() && best->step <= outcome.plan->step)) continue;
       best = *std::move(outcome.plan);
@@ -81,6 +82,7 @@ class JointPlanner {
       request.known_step_ps = step_ps;
       const JointOutcome outcome = SearchJoint(request, limits_, [](const JointPlan&) {});
       bound_ = std::min(bound_, outcome.step_bound_ps);
+      simulated_floor_ = std::min(simulated_floor_, outcome.simulated_floor_ps);
       answer.is_interrupted = answer.is_interrupted || outcome.is_interrupted;
     }
   }
@@ -113,9 +115,7 @@ class JointPlanner {
   }
 
   absl::Status NoPlan(bool is_interrupted) const {
-    if (!is_interrupted) {
-      return NothingFitsError(RequestOf(orders_.front(), question_.settings), limits_);
-    }
+    if (!is_interrupted) return NothingFitsError(question_, orders_.front(), limits_);
     return NotInTimeError(limits_);
   }
 
@@ -129,7 +129,8 @@ class JointPlanner {
       const JointRequest request = RequestOf(order, question_.settings);
       simulated_bound = std::min(simulated_bound, BoundSimulatedStep(request, plan.simulated_step.count(), limits_));
     }
-    plan.simulated_bound = Picoseconds(simulated_bound);
+    const int64_t floor = std::min(simulated_floor_, plan.simulated_step.count());
+    plan.simulated_bound = Picoseconds(std::max(simulated_bound, floor));
     plan.uniform_configurations = equal_stages_;
     AddWorth(answer.training, plan);
   }
@@ -158,6 +159,8 @@ class JointPlanner {
   int64_t best_reported_ = kMaxQuantity;
   std::vector<TrainingCluster> orders_;
   int64_t bound_ = kMaxQuantity;
+  // What no step beats, task by task, by the families alone.
+  int64_t simulated_floor_ = kMaxQuantity;
   std::vector<JointConfiguration> equal_stages_;
 };
 

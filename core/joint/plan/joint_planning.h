@@ -28,6 +28,13 @@ struct JointStart {
   std::vector<std::optional<DeviceClassId>> classes;
 };
 
+// All devices that there are where a question takes only some of them, and what may be chosen there.
+struct AllDevices {
+  TrainingCluster training;
+  // Resolved (ResolveJoint).
+  JointSettings settings;
+};
+
 struct JointQuestion {
   const LayerPricer& pricer;
   const Cluster& cluster;
@@ -45,6 +52,8 @@ struct JointQuestion {
   std::vector<int64_t> most_devices = {};
   // On networks: a step that is no longer will do.
   int64_t enough_ps = 0;
+  // Asked where nothing fits; nullptr: `training` has all devices.
+  const AllDevices* all = nullptr;
 };
 
 struct JointAnswer {

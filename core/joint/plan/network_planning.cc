@@ -394,9 +394,7 @@ class NetworkPlanner {
                      "must have a step of less than 320 hours: on these links no plan that was placed has");
       return violations.ToStatus();
     }
-    if (!is_interrupted_) {
-      return NothingFitsError(RequestOn(closest_, question_.settings), limits_);
-    }
+    if (!is_interrupted_) return NothingFitsError(question_, closest_, limits_);
     return NotInTimeError(limits_);
   }
 

@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <limits>
 #include <optional>
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -13,10 +12,11 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "core/base/infeasibility.h"
-#include "core/base/units.h"
+#include "core/base/quantity_text.h"
 #include "core/base/violations.h"
-#include "core/joint/cost/stage_cost.h"
+#include "core/joint/plan/choices_together.h"
 #include "core/joint/search/fewest_search.h"
+#include "core/joint/search/joint_search.h"
 
 namespace planwright {
 namespace {
@@ -50,8 +50,9 @@ TrainingCluster WithNodes(const TrainingCluster& cluster, int32_t nodes) {
   grown.classes = {cluster.classes.front()};
   grown.classes.front().nodes = nodes;
   grown.devices.assign(static_cast<std::size_t>(grown.classes.front().devices()), cluster.devices.front());
-  // How far nodes are apart decides nothing about what fits.
+  // How far nodes and devices are apart decides nothing about what fits.
   grown.groups.clear();
+  grown.pairs.reset();
   return grown;
 }
 
@@ -64,20 +65,19 @@ int64_t FewestDevicesOfNodes(const JointRequest& request, int32_t nodes, const S
   return outcome.plan.has_value() && outcome.is_proven ? outcome.devices : NumDevicesOf(cluster);
 }
 
-// The fewest nodes of the first class that hold the model; nullopt: none that were tried.
-std::optional<int32_t> FewestNodes(const JointRequest& request, const SolveLimits& limits) {
-  const TrainingClass& part = request.cluster.classes.front();
-  int32_t too_few = part.nodes;
-  int32_t enough = too_few;
-  do {
-    too_few = enough;
-    enough *= 2;
-    if (int64_t{enough} * part.devices_per_node > kMostDevices) return std::nullopt;
-  } while (!Fits(request, WithNodes(request.cluster, enough), request.settings, limits).value_or(false));
+// The fewest nodes of the first class that hold the model, more than `too_few`; nullopt: none that were tried.
+std::optional<int32_t> FewestNodes(const JointRequest& request, int32_t too_few, const SolveLimits& limits) {
+  const int32_t per_node = request.cluster.classes.front().devices_per_node;
+  const auto fits = [&](int32_t nodes) {
+    return Fits(request, WithNodes(request.cluster, nodes), request.settings, limits).value_or(false);
+  };
+  const auto is_tried = [&](int32_t nodes) { return int64_t{nodes} * per_node <= kMostDevices; };
+  int32_t enough = std::max(2 * too_few, 1);
+  for (; is_tried(enough) && !fits(enough); enough *= 2) too_few = enough;
+  if (!is_tried(enough)) return std::nullopt;
   while (enough - too_few > 1) {
     const int32_t middle = too_few + (enough - too_few) / 2;
-    const bool fits = Fits(request, WithNodes(request.cluster, middle), request.settings, limits).value_or(false);
-    (fits ? enough : too_few) = middle;
+    (fits(middle) ? enough : too_few) = middle;
   }
   return enough;
 }
@@ -126,89 +126,47 @@ std::vector<std::pair<std::string, JointSettings>> WiderSettings(const JointSett
   return wider;
 }
 
-bool IsAllowed(const std::vector<int32_t>& degrees, int64_t degree) {
-  return degrees.empty() || std::find(degrees.begin(), degrees.end(), degree) != degrees.end();
+// Where a limit leaves out part of a node, more devices are whole nodes, with the choices that these have.
+JointRequest WithoutLimit(const JointQuestion& question, const JointRequest& request) {
+  if (question.all == nullptr) return request;
+  return {question.pricer, question.all->training, question.all->settings, question.reserved_bytes};
 }
 
-// Whether samples, a data degree and a number of micro-batches that may be chosen together make the global batch. With
-// spreads by stage the data degree divides each micro-batch.
-bool MakesTheBatch(const JointSettings& settings) {
-  for (const int64_t samples : settings.micro_batch_samples) {
-    for (int64_t data = 1; samples * data <= settings.global_batch; ++data) {
-      const int64_t micro_batches = settings.global_batch / (samples * data);
-      if (settings.global_batch % (samples * data) == 0 && IsAllowed(settings.data_degrees, data) &&
-          settings.micro_batches.value_or(micro_batches) == micro_batches) {
-        return true;
-      }
-    }
-  }
-  return false;
+bool HasSeveralClasses(const TrainingCluster& cluster) {
+  const DeviceClassId first = cluster.classes.front().device_class;
+  return std::any_of(cluster.classes.begin(), cluster.classes.end(),
+                     [&](const TrainingClass& part) { return part.device_class != first; });
 }
 
-// Whether a tensor, context and expert degree that may be chosen together divide the model, on one node and beyond;
-// where stages may differ, whether every layer has such.
-bool DivideTheModel(const JointRequest& request) {
-  const JointSettings& settings = request.settings;
-  const TrainingClass& part = request.cluster.classes.front();
-  std::set<int32_t> left(request.pricer.kinds().begin(), request.pricer.kinds().end());
-  for (const int32_t tensor : settings.tensor_degrees) {
-    for (const int32_t context : settings.context_degrees) {
-      for (const int32_t expert : settings.expert_degrees) {
-        const PriceQuery query =
-            QueryOn(request.cluster, part, request.cluster.num_tiers() - 1, {tensor, context, expert, expert},
-                    settings.micro_batch_samples.front(), settings.shardings.front());
-        const std::vector<LayerPrice> prices = request.pricer.PriceFor(query, settings.per_stage);
-        std::erase_if(left, [&](int32_t kind) {
-          const auto at = static_cast<std::size_t>(kind);
-          return at < prices.size() && prices[at].can_run;
-        });
-        if (left.empty()) return true;
-      }
-    }
-  }
-  return false;
+const std::string& NameOfClass(const JointQuestion& question, const TrainingClass& part) {
+  return question.cluster.device_classes[part.device_class.index()].name;
 }
 
-struct Reason {
-  // As of a shortage (Infeasibility).
-  std::string resource;
-  std::string description;
-};
-
-// Why choices do not go together, whatever the memory; nullopt: some do.
-std::optional<Reason> WhyNoneGoTogether(const JointRequest& request, int64_t devices) {
-  const JointSettings& settings = request.settings;
-  const auto layers = static_cast<int64_t>(request.pricer.kinds().size());
-  const int64_t stages = settings.num_stages.value_or(1);
-  if (stages > layers) {
-    return Reason{"operators", absl::StrCat(stages, " stages are asked for, and the model has ", layers, " layers")};
+// "64 devices of 80.00 GiB", of several classes "64 devices of h100 with 80.00 GiB and 64 devices of a100 with 40.00
+// GiB".
+std::string DevicesText(const JointQuestion& question, const TrainingCluster& cluster) {
+  if (!HasSeveralClasses(cluster)) {
+    return absl::StrCat(CountedText(NumDevicesOf(cluster), "device"), " of ",
+                        SizeText(cluster.classes.front().memory_bytes));
   }
-  if (!MakesTheBatch(settings)) {
-    return Reason{"support", absl::StrCat("no samples, data degree and micro-batches that may be chosen multiply to "
-                                          "the global batch of ",
-                                          settings.global_batch)};
+  std::vector<std::string> texts;
+  for (const TrainingClass& part : cluster.classes) {
+    texts.push_back(absl::StrCat(CountedText(part.devices(), "device"), " of ", NameOfClass(question, part), " with ",
+                                 SizeText(part.memory_bytes)));
   }
-  if (!DivideTheModel(request)) {
-    return Reason{"support", "no tensor, context and expert degrees that may be chosen divide the model"};
-  }
-  const auto least = [](const auto& list) { return int64_t{*std::min_element(list.begin(), list.end())}; };
-  const int64_t data = settings.data_degrees.empty() ? 1 : least(settings.data_degrees);
-  const int64_t block = least(settings.tensor_degrees) * least(settings.context_degrees) * data;
-  if (stages * block <= devices) return std::nullopt;
-  return Reason{"devices", absl::StrCat(stages, stages == 1 ? " stage" : " stages", " of at least ", block,
-                                        block == 1 ? " device" : " devices", " are ", stages * block,
-                                        " devices, and there are ", devices)};
+  return absl::StrJoin(texts, " and ");
 }
 
-Infeasibility WhatWouldFit(const JointRequest& request, const SolveLimits& limits) {
-  const TrainingClass& part = request.cluster.classes.front();
-  const int64_t devices = NumDevicesOf(request.cluster);
-  if (std::optional<Reason> why = WhyNoneGoTogether(request, devices); why.has_value()) {
-    Infeasibility infeasibility;
-    infeasibility.Add(
-        {.resource = std::move(why->resource), .subject = "", .description = std::move(why->description)});
-    return infeasibility;
-  }
+// More nodes are of the first class alone; a network has devices and no nodes.
+std::string MoreText(const JointQuestion& question, const TrainingCluster& cluster, int32_t nodes, int64_t devices) {
+  std::string more = CountedText(devices, "device");
+  if (question.training.pairs == nullptr) more = absl::StrCat(CountedText(nodes, "node"), " (", more, ")");
+  if (!HasSeveralClasses(cluster)) return more;
+  return absl::StrCat(more, " of ", NameOfClass(question, cluster.classes.front()), " alone");
+}
+
+// What a person can choose beside more devices.
+std::vector<std::string> OtherChoices(const JointRequest& request, const SolveLimits& limits) {
   std::vector<std::string> would_fit;
   for (const auto& [what, settings] : WiderSettings(request.settings)) {
     if (Fits(request, request.cluster, settings, limits).value_or(false)) would_fit.push_back(what);
@@ -221,22 +179,31 @@ Infeasibility WhatWouldFit(const JointRequest& request, const SolveLimits& limit
     smallest.micro_batch_samples = {1};
     if (Fits(request, request.cluster, smallest, limits).value_or(false)) would_fit.emplace_back("samples of 1");
   }
+  return would_fit;
+}
+
+Infeasibility WhatWouldFit(const JointQuestion& question, const JointRequest& request, const SolveLimits& limits) {
   Infeasibility infeasibility;
-  const std::optional<int32_t> nodes = FewestNodes(request, limits);
-  if (nodes.has_value()) {
-    infeasibility.minimum_devices = static_cast<int32_t>(FewestDevicesOfNodes(request, *nodes, limits));
-    would_fit.push_back(
-        absl::StrCat(*nodes, *nodes == 1 ? " node" : " nodes", " (", infeasibility.minimum_devices, " devices)"));
+  if (std::optional<Shortage> why = WhyNoneGoTogether(request); why.has_value()) {
+    infeasibility.Add(*std::move(why));
+    return infeasibility;
   }
-  std::string description =
-      absl::StrCat("no pipeline with these degrees, recomputations and shardings fits into ", devices, " devices of ",
-                   absl::SixDigits(static_cast<double>(part.memory_bytes) / kGiB), " GiB");
+  std::vector<std::string> would_fit = OtherChoices(request, limits);
+  const JointRequest unlimited = WithoutLimit(question, request);
+  const int32_t too_few = question.all == nullptr ? request.cluster.classes.front().nodes : 0;
+  const std::optional<int32_t> nodes = FewestNodes(unlimited, too_few, limits);
+  if (nodes.has_value()) {
+    infeasibility.minimum_devices = static_cast<int32_t>(FewestDevicesOfNodes(unlimited, *nodes, limits));
+    would_fit.push_back(MoreText(question, unlimited.cluster, *nodes, infeasibility.minimum_devices));
+  }
+  std::string description = absl::StrCat("no pipeline with these degrees, recomputations and shardings fits into ",
+                                         DevicesText(question, request.cluster));
   absl::StrAppend(&description, would_fit.empty()
                                     ? "; neither does it on more nodes of them"
                                     : absl::StrCat("; it would fit with ", absl::StrJoin(would_fit, ", or with ")));
   infeasibility.Add({.resource = "memory",
                      .subject = "",
-                     .available_bytes = part.memory_bytes,
+                     .available_bytes = request.cluster.classes.front().memory_bytes,
                      .description = std::move(description)});
   return infeasibility;
 }
@@ -248,10 +215,12 @@ absl::Status NotInTimeError(const SolveLimits& limits) {
   return NoPlanFoundError("no plan was found in time; allow more time", SpentLimit::kTime);
 }
 
-absl::Status NothingFitsError(const JointRequest& request, const SolveLimits& limits) {
+absl::Status NothingFitsError(const JointQuestion& question, const TrainingCluster& cluster,
+                              const SolveLimits& limits) {
+  const JointRequest request{question.pricer, cluster, question.settings, question.reserved_bytes};
   const std::optional<bool> may_take_too_long = MayTakeTooLong(request, limits);
   if (!may_take_too_long.has_value()) return NotInTimeError(limits);
-  if (!*may_take_too_long) return InfeasibleError(WhatWouldFit(request, limits));
+  if (!*may_take_too_long) return InfeasibleError(WhatWouldFit(question, request, limits));
   Violations violations;
   violations.Add("problem.joint.global_batch",
                  "must have a step of less than 160 hours: longer ones are not looked for, and no shorter one fits");

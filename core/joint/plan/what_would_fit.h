@@ -4,15 +4,17 @@
 
 #include "absl/status/status.h"
 #include "core/base/limits.h"
-#include "core/joint/search/joint_search.h"
+#include "core/joint/cost/training_cluster.h"
+#include "core/joint/plan/joint_planning.h"
 
 namespace planwright {
 
-// REQUIRES: a search to its end has found no plan of `request`. FAILED_PRECONDITION (InfeasibilityOf): plans again with
-// choices that the request rules out, and on more nodes; minimum_devices is that of its settings, 0 where no number of
-// nodes that was tried holds the model. INVALID_ARGUMENT (ViolationsOf): there may be plans, which take too long to be
-// looked for. Or NotInTimeError.
-absl::Status NothingFitsError(const JointRequest& request, const SolveLimits& limits);
+// REQUIRES: a search to its end has found no plan of `question` on `cluster`, its devices in one order, without links
+// of pairs. FAILED_PRECONDITION (InfeasibilityOf): plans again with choices that the question rules out, and on more
+// nodes of its first class, whole ones where a limit to the devices leaves out part of one; minimum_devices is that of
+// its settings, 0 where no number of nodes that was tried holds the model. INVALID_ARGUMENT (ViolationsOf): there may
+// be plans, which take too long to be looked for. Or NotInTimeError.
+absl::Status NothingFitsError(const JointQuestion& question, const TrainingCluster& cluster, const SolveLimits& limits);
 
 // The error of a search that was told to stop: CANCELLED, or DEADLINE_EXCEEDED (IsNoPlanFound).
 absl::Status NotInTimeError(const SolveLimits& limits);

@@ -251,6 +251,12 @@ class FamilyLister {
   bool is_any_too_long_ = false;
 };
 
+int64_t LeastAmong(const std::vector<PipelineFamily>& families, int64_t PipelineFamily::*bound) {
+  int64_t least = std::numeric_limits<int64_t>::max();
+  for (const PipelineFamily& family : families) least = std::min(least, family.*bound);
+  return least;
+}
+
 }  // namespace
 
 std::vector<PipelineFamily> ListFamilies(const JointSpace& space, Poller& poller) {
@@ -300,6 +306,14 @@ std::vector<PipelineFamily> WithFirstLayersAgain(const JointSpace& space, const 
     return std::pair(a.step_bound_ps, *a.first_layers_again) < std::pair(b.step_bound_ps, *b.first_layers_again);
   });
   return listed;
+}
+
+int64_t LeastBusiestBound(const std::vector<PipelineFamily>& families) {
+  return LeastAmong(families, &PipelineFamily::busiest_bound_ps);
+}
+
+int64_t LeastBusiestPasses(const std::vector<PipelineFamily>& families) {
+  return LeastAmong(families, &PipelineFamily::busiest_passes_ps);
 }
 
 std::vector<SpreadOption> OptionsOf(const JointSpace& space, const PipelineFamily& family) {

@@ -74,6 +74,11 @@ bool AreSomeTooLong(const JointSpace& space, Poller& poller);
 std::vector<PipelineFamily> WithFirstLayersAgain(const JointSpace& space, const std::vector<PipelineFamily>& families,
                                                  Poller& poller);
 
+// What no pipeline of `families` beats under any order, whatever a search of them came to: in its closed form, and task
+// by task. Saturates where there are none.
+int64_t LeastBusiestBound(const std::vector<PipelineFamily>& families);
+int64_t LeastBusiestPasses(const std::vector<PipelineFamily>& families);
+
 // The ways to spread a stage of `family`; empty: none is possible on any class.
 std::vector<SpreadOption> OptionsOf(const JointSpace& space, const PipelineFamily& family);
 

@@ -163,8 +163,9 @@ class InterleavedSearch {
       bound = std::min(bound, Look(candidate));
       ++result_.looked_at;
     }
+    // What was left out half way is no more than what all families are known to take.
+    if (poller_.ShouldStopNow()) bound = LeastBusiestBound(families_);
     result_.bound_ps = std::min(bound, Sought(best_, relative_gap_));
-    if (poller_.ShouldStopNow()) result_.bound_ps = 0;
     return std::move(result_);
   }
 

@@ -130,6 +130,7 @@ class JointSearch {
     outcome_.step_bound_ps = std::min(outcome_.step_bound_ps, best_);
     outcome_.is_interrupted = poller_.ShouldStopNow();
     if (is_list_cut_ || IsEnough() || (outcome_.is_interrupted && best_ == kNoStep)) outcome_.step_bound_ps = 0;
+    outcome_.simulated_floor_ps = is_list_cut_ ? 0 : floor_;
     return std::move(outcome_);
   }
 
@@ -183,6 +184,7 @@ class JointSearch {
   std::vector<PipelineFamily> ListOf(const JointSpace& space) {
     std::vector<PipelineFamily> families = ListFamilies(space, poller_);
     is_list_cut_ = is_list_cut_ || poller_.ShouldStopNow();
+    floor_ = std::min(floor_, LeastBusiestPasses(families));
     return families;
   }
 
@@ -233,7 +235,7 @@ class JointSearch {
       const int64_t bound =
           SearchCaps(pass, family.micro_batches, best_, request_.relative_gap, poller_).bound_ps;
       std::vector<PipelineFamily> again = WithFirstLayersAgain(space, {family}, poller_);
-      is_list_cut_ = is_list_cut_ || poller_.ShouldStopNow();
+      if (poller_.ShouldStopNow()) return NoteBound(family.step_bound_ps);
       for (PipelineFamily& one : again) one.step_bound_ps = std::max(one.step_bound_ps, bound);
       SearchFamilies(space, again, true);
     }
@@ -368,6 +370,8 @@ class JointSearch {
   // The least step of the plans found and the known one, in picoseconds.
   int64_t best_;
   bool is_list_cut_ = false;
+  // What no pipeline of the lists beats, task by task.
+  int64_t floor_ = kNoStep;
   JointOutcome outcome_;
 };
 

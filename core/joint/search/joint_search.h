@@ -44,6 +44,8 @@ struct JointOutcome {
   // No plan of the request takes less; at most the known step. Without a plan and not interrupted: there is none, or
   // none better than the known one.
   int64_t step_bound_ps = 0;
+  // No step of any pipeline takes less, task by task: a first bound, which costs nothing (BoundSimulatedStep).
+  int64_t simulated_floor_ps = 0;
   bool is_interrupted = false;
   // Megatron's grid of equal stages, best first.
   std::vector<JointConfiguration> equal_stages;

@@ -41,8 +41,9 @@ class PhasedSearch {
       result.best = std::move(found);
       result.family = candidate.family;
     }
+    // What was left out half way is no more than what all families are known to take.
+    if (poller_.ShouldStopNow()) result.bound_ps = LeastBusiestBound(families_);
     result.bound_ps = std::min(result.bound_ps, Sought(best_ps, relative_gap));
-    if (poller_.ShouldStopNow()) result.bound_ps = 0;
     return result;
   }
 

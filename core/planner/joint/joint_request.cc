@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <limits>
 #include <optional>
 #include <string>
@@ -74,6 +75,17 @@ JointSettings ResolveFor(const OperatorGraph& graph, const ResolvedProblem& prob
   return ResolveOperatorJoint(*problem.joint, graph, training);
 }
 
+// What a limit to the devices leaves out, asked where nothing fits.
+std::optional<AllDevices> AllDevicesOf(const ResolvedInput& input) {
+  if (!input.problem.devices_to_use.max_devices.has_value()) return std::nullopt;
+  ResolvedProblem unlimited = input.problem;
+  unlimited.devices_to_use.max_devices.reset();
+  absl::StatusOr<TrainingCluster> training = TrainingClusterOf(input.cluster, unlimited);
+  if (!training.ok()) return std::nullopt;
+  JointSettings settings = ResolveFor(input.graph, unlimited, *training);
+  return AllDevices{*std::move(training), std::move(settings)};
+}
+
 // The problem with its joint settings resolved as well, of what is valid.
 ResolvedProblem WithDefaultsOn(const ResolvedInput& input, const TrainingCluster& training) {
   ResolvedProblem problem = input.problem;
@@ -94,6 +106,12 @@ void NoteStop(const SolveLimits& limits, bool is_interrupted, Plan& plan) {
   }
 }
 
+int64_t DevicesOf(const JointPlan& plan) {
+  int64_t devices = 0;
+  for (const JointStage& stage : plan.stages) devices += stage.degrees.devices();
+  return devices;
+}
+
 // Prices, settings and places of a request.
 class JointRequestRun {
  public:
@@ -101,6 +119,7 @@ class JointRequestRun {
       : cluster_(input.cluster),
         problem_(WithDefaultsOn(input, training)),
         training_(std::move(training)),
+        all_(AllDevicesOf(input)),
         prices_(input, training_, std::move(layers)),
         graph_(prices_.graph()) {}
 
@@ -199,15 +218,16 @@ class JointRequestRun {
   const LayerPricer& pricer() const { return prices_.pricer(); }
 
   JointQuestion QuestionOf(const SolverOptions& options, const JointStart* start) const {
-    return {pricer(),
-            cluster_,
-            training_,
-            *problem_.joint,
-            problem_.memory_model.reserved_bytes,
-            options.relative_gap > 0 ? options.relative_gap : kJointGap,
-            start,
-            problem_.devices_to_use.max_devices.has_value(),
-            MostDevicesOf(training_, problem_)};
+    return {.pricer = pricer(),
+            .cluster = cluster_,
+            .training = training_,
+            .settings = *problem_.joint,
+            .reserved_bytes = problem_.memory_model.reserved_bytes,
+            .relative_gap = options.relative_gap > 0 ? options.relative_gap : kJointGap,
+            .start = start,
+            .is_part = problem_.devices_to_use.max_devices.has_value(),
+            .most_devices = MostDevicesOf(training_, problem_),
+            .all = all_.has_value() ? &*all_ : nullptr};
   }
 
   absl::StatusOr<Plan> VerifiedPlan(const JointAnswer& answer, const SolverOptions& options) const {
@@ -224,14 +244,15 @@ class JointRequestRun {
     if (problem_.objective == Objective::kMinDevices) return;
     const TrainingCluster allowed = AllowedOf(question.training, problem_);
     const BaselineQuestion asked{question.pricer, allowed, question.settings, question.reserved_bytes};
-    for (JointBaseline& baseline : JointBaselines(asked, limits)) {
+    for (const JointBaseline& baseline : JointBaselines(asked, limits)) {
+      const std::string devices =
+          baseline.plan.has_value() ? OnDevicesText(DevicesOf(*baseline.plan), std::ssize(allowed.devices)) : "";
+      const bool has_both = !devices.empty() && !baseline.reason.empty();
       plan.baselines.push_back(
-          {.algorithm = std::move(baseline.algorithm),
+          {.algorithm = baseline.algorithm,
            .objective = baseline.plan.has_value() ? std::optional(baseline.plan->step) : std::nullopt,
-           .reason = std::move(baseline.reason),
-           .admissible = false});
-      plan.baselines.back().admissible =
-          plan.baselines.back().objective.has_value() && plan.baselines.back().reason.empty();
+           .reason = absl::StrCat(devices, has_both ? "; " : "", baseline.reason),
+           .admissible = baseline.plan.has_value() && baseline.reason.empty()});
     }
   }
 
@@ -289,6 +310,7 @@ class JointRequestRun {
   const Cluster& cluster_;
   ResolvedProblem problem_;
   const TrainingCluster training_;
+  const std::optional<AllDevices> all_;
   const GraphPrices prices_;
   const OperatorGraph& graph_;
 };
@@ -392,6 +414,14 @@ class DivisionSearch {
   bool is_interrupted_ = false;
 };
 
+// Whether it says no more than what is counted for transformers anyway, as a resolved problem may.
+bool IsUsualMemory(const MemoryModel& memory) {
+  const double optimizer = memory.optimizer_bytes_per_parameter_byte.value_or(0);
+  return memory.kind != MemoryModel::Kind::kDeclared && (memory.preset.empty() || memory.preset == "adam_mixed") &&
+         memory.weight_versions.value_or(1) == 1 && memory.gradient_copies.value_or(1) == 1 &&
+         (optimizer == 0 || optimizer == 6);
+}
+
 bool ObeysRules(const ResolvedInput& input) {
   constexpr int64_t kAny = std::numeric_limits<int64_t>::max();
   const ModelLimits limits{kAny, kAny, kAny, kAny};
@@ -412,17 +442,21 @@ ResolvedProblem WithJointDefaults(const ResolvedInput& input) {
   return training.ok() ? WithDefaultsOn(input, *training) : input.problem;
 }
 
-std::optional<std::string> JointMemoryWarning(const OperatorGraph& graph, const PlanningProblem& problem) {
-  if (!problem.joint.has_value() || !graph.transformer.has_value()) return std::nullopt;
-  const MemoryModel& memory = problem.memory_model;
-  // What a resolved problem says, and what is counted anyway.
-  const double optimizer = memory.optimizer_bytes_per_parameter_byte.value_or(0);
-  const bool is_usual = (memory.preset.empty() || memory.preset == "adam_mixed") &&
-                        memory.weight_versions.value_or(1) == 1 && memory.gradient_copies.value_or(1) == 1 &&
-                        (optimizer == 0 || optimizer == 6);
-  if (is_usual) return std::nullopt;
-  return "beside problem.joint, problem.memory_model counts for transformers in its reserved_bytes alone: parameters, "
-         "gradients and optimizer are those of Adam in mixed precision (docs/training-costs.md, section 5)";
+std::vector<std::string> SaidInVain(const OperatorGraph& graph, const PlanningProblem& problem,
+                                    const SolverOptions& options) {
+  std::vector<std::string> in_vain;
+  if (!problem.joint.has_value()) return in_vain;
+  if (options.work_limit.has_value()) {
+    in_vain.emplace_back(
+        "beside problem.joint, options.work_limit does not count: options.time_limit ends the search, and "
+        "options.relative_gap says how much better plans are sought");
+  }
+  if (graph.transformer.has_value() && !IsUsualMemory(problem.memory_model)) {
+    in_vain.emplace_back(
+        "beside problem.joint, problem.memory_model counts for transformers in its reserved_bytes alone: parameters, "
+        "gradients and optimizer are those of Adam in mixed precision (docs/training-costs.md, section 5)");
+  }
+  return in_vain;
 }
 
 absl::StatusOr<Plan> MakeJointPlan(const ResolvedInput& input, const SolverOptions& options, const SolveLimits& limits,

@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <iterator>
 #include <map>
 #include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "core/base/quantity_text.h"
 #include "core/joint/search/joint_search.h"
 #include "core/model/device_selection.h"
 
@@ -144,7 +146,10 @@ class PlanAssembly {
       equal.reason = "no configuration of equal stages fits";
       equal.admissible = false;
     } else {
-      equal.objective = joint_.uniform_configurations.front().step;
+      const JointConfiguration& best = joint_.uniform_configurations.front();
+      equal.objective = best.step;
+      equal.reason =
+          OnDevicesText(best.num_stages * best.degrees.devices(), std::ssize(found_.answer.training.devices));
     }
     plan_.baselines.push_back(std::move(equal));
   }
@@ -157,5 +162,9 @@ class PlanAssembly {
 }  // namespace
 
 Plan AssembleJointPlan(const FoundJointPlan& found) { return PlanAssembly(found).Run(); }
+
+std::string OnDevicesText(int64_t used, int64_t all) {
+  return used == all ? "" : absl::StrCat("on ", used, " of ", CountedText(all, "device"));
+}
 
 }  // namespace planwright

@@ -2,6 +2,9 @@
 #ifndef PLANWRIGHT_CORE_PLANNER_JOINT_PLAN_ASSEMBLY_H_
 #define PLANWRIGHT_CORE_PLANNER_JOINT_PLAN_ASSEMBLY_H_
 
+#include <cstdint>
+#include <string>
+
 #include "core/joint/cost/layer_pricer.h"
 #include "core/joint/plan/joint_planning.h"
 #include "core/model/cluster.h"
@@ -24,6 +27,9 @@ struct FoundJointPlan {
 // Replicas of a stage are its devices in rank order, tensor fastest, then context, then data; `copy` counts the ranks.
 // Everything but stop reason and times.
 Plan AssembleJointPlan(const FoundJointPlan& found);
+
+// "on 64 of 128 devices"; empty: on all.
+std::string OnDevicesText(int64_t used, int64_t all);
 
 }  // namespace planwright
 

@@ -179,6 +179,19 @@ TEST_F(ProgramTest, PlansInProcessUnlessAServerIsNamed) {
   EXPECT_EQ(service_.server, "");
 }
 
+TEST_F(ProgramTest, WarnsOfOperatorsThatMoveWithTheirLayers) {
+  const auto warnings_of = [this](const char* graph, const char* granularity) {
+    EXPECT_EQ(Run({"plan", absl::StrCat("--graph=", graph), "--cluster=zoo:c", "--global_batch=8", granularity}),
+              ExitCode::kOk);
+    return Unwrapped(out_.str());
+  };
+  const auto is_warned = HasSubstr("--granularity=operator does not count for transformers");
+  EXPECT_THAT(warnings_of("zoo:llama3-8b", "--granularity=operator"), is_warned);
+  EXPECT_THAT(warnings_of("zoo:llama3-8b", "--granularity=layer"), Not(is_warned));
+  EXPECT_THAT(warnings_of("zoo:bert-large", "--granularity=operator"), Not(is_warned));
+  EXPECT_THAT(warnings_of("zoo:resnet50", "--granularity=operator"), Not(is_warned));
+}
+
 TEST_F(ProgramTest, FlagsBecomeTheRequest) {
   EXPECT_EQ(Plan({"--time_limit=1500ms", "--gap=0.05", "--seed", "9", "--threads=2", "--ideal_limit=1000",
                   "--algorithm=linearized_dp", "--work_limit=77", "--split=noncontiguous", "--stages=3",
@@ -343,19 +356,21 @@ TEST_F(ProgramTest, NamesTheFlagsBesideTheFieldsThatTheySet) {
   add("problem.joint.micro_batch_samples[1]", "must divide the global batch");
   add("problem.num_replicas", "must be 1");
   add("problem.schedule", "must be unset");
+  add("problem.micro_batches", "must divide the global batch of 512, is 7");
   service_.plan = [&] { return WithDetail(absl::InvalidArgumentError("x"), bad_request); };
   const char* const rest =
       "error: problem.joint.global_batch (--global_batch): must be set beside other settings of the joint search\n"
       "error: problem.joint.micro_batch_samples[1] (--samples): must divide the global batch\n"
       "error: problem.num_replicas: must be 1\n"
-      "error: problem.schedule: must be unset\n"
+      "error: problem.schedule (--schedule): must be unset\n"
+      "error: problem.micro_batches (--micro_batches): must divide the global batch of 512, is 7\n"
       "Mend what is named above and try again.\n";
-  Plan({"--tokens-within", "2e12/30d", "--samples=1,3", "--schedule=gpipe"});
+  Plan({"--tokens-within", "2e12/30d", "--samples=1,3", "--schedule=gpipe", "--micro_batches=7"});
   EXPECT_EQ(Unwrapped(err_.str()),
             absl::StrCat("error: problem.joint.target_tokens_per_second (--tokens_within): must not be set unless "
                          "problem.objective is MIN_DEVICES\n",
                          rest));
-  Plan({"--target_tokens_per_second=1e6", "--samples=1,3", "--schedule=gpipe"});
+  Plan({"--target_tokens_per_second=1e6", "--samples=1,3", "--schedule=gpipe", "--micro_batches=7"});
   EXPECT_EQ(Unwrapped(err_.str()),
             absl::StrCat("error: problem.joint.target_tokens_per_second (--target_tokens_per_second): must not be set "
                          "unless problem.objective is MIN_DEVICES\n",
@@ -380,7 +395,7 @@ TEST_F(ProgramTest, ExplainsWhyNoPlanExists) {
             "No plan exists for this cluster: give it more of what is missing.\n");
   detail.set_minimum_devices(3);
   PlanFailsWith(WithDetail(absl::FailedPreconditionError("x"), detail));
-  EXPECT_THAT(err_.str(), HasSubstr("By memory alone at least 3 devices are needed.\n"));
+  EXPECT_THAT(err_.str(), HasSubstr("With these settings memory suffices from 3 devices on.\n"));
 }
 
 TEST_F(ProgramTest, SaysHowManyReasonsAreNotListed) {

@@ -116,6 +116,12 @@ std::string TextOf(std::string_view target, const v1::Plan& plan, const v1::Grap
   return exported.ok() ? exported->text : "";
 }
 
+std::string AdviceOf(std::string_view target, const v1::Plan& plan, const v1::Graph& graph) {
+  const auto exported = FindExportTarget(target)->write({.plan = plan, .graph = &graph});
+  EXPECT_TRUE(exported.ok()) << exported.status();
+  return exported.ok() ? exported->advice : "";
+}
+
 std::string RefusalOf(std::string_view target, const v1::Plan& plan, const v1::Graph& graph) {
   const auto exported = FindExportTarget(target)->write({.plan = plan, .graph = &graph});
   EXPECT_EQ(exported.status().code(), absl::StatusCode::kFailedPrecondition);
@@ -250,6 +256,39 @@ TEST(JointTorchtitanTest, SaysItsSections) {
             "\n"
             "[activation_checkpoint]\n"
             "mode = \"none\"\n");
+}
+
+TEST(JointTorchtitanTest, SaysProductsInEightBits) {
+  v1::Graph graph = MakeModel(4);
+  const v1::Plan plan = MakeJointPlan(graph);
+  EXPECT_THAT(TextOf("torchtitan_toml", plan, graph), Not(HasSubstr("float8")));
+  EXPECT_THAT(AdviceOf("torchtitan", plan, graph), Not(HasSubstr("8 bits")));
+  graph.mutable_transformer()->set_eight_bit_products(true);
+  EXPECT_THAT(TextOf("torchtitan_toml", plan, graph),
+              HasSubstr("\n[model]\nconverters = [\"quantize.linear.float8\"]\n"));
+  EXPECT_THAT(AdviceOf("torchtitan", plan, graph), HasSubstr("8 bits: convert it by Float8LinearConverter"));
+  EXPECT_THAT(AdviceOf("deepspeed", plan, graph), HasSubstr("8 bits: your layers make them"));
+  EXPECT_THAT(AdviceOf("torch_pipelining", plan, graph), HasSubstr("8 bits: your layers make them"));
+  graph.mutable_transformer()->set_experts(4);
+  EXPECT_THAT(TextOf("torchtitan_toml", plan, graph),
+              HasSubstr("converters = [\"quantize.linear.float8\", \"quantize.grouped_mm.float8\"]\n"
+                        "\n[quantize.grouped_mm.float8]\nfqns = [\"experts\"]\n"));
+}
+
+TEST(JointExportTest, TrainersHearOfTablesThatStagesShare) {
+  v1::Graph graph = MakeModel(4);
+  graph.mutable_transformer()->set_tied(true);
+  const v1::Plan pipeline = MakeJointPlan(graph);
+  v1::Plan one = MakeJointPlan(graph, {.runs = {4}, .stages = 1});
+  one.mutable_joint()->set_optimizer_sharding(v1::OPTIMIZER_SHARDING_PARAMETERS);
+  EXPECT_THAT(RefusalOf("torchtitan", pipeline, graph), HasSubstr("do not tie the embedding to the head"));
+  EXPECT_THAT(RefusalOf("torchtitan_toml", pipeline, graph), HasSubstr("plan with --stages=1"));
+  EXPECT_THAT(TextOf("torchtitan", one, graph), HasSubstr("pipeline_parallel_degree=1"));
+  EXPECT_THAT(AdviceOf("deepspeed", pipeline, graph), HasSubstr("TiedLayerSpec"));
+  EXPECT_THAT(AdviceOf("torch_pipelining", pipeline, graph), HasSubstr("add up their gradients"));
+  EXPECT_THAT(AdviceOf("torch_pipelining", one, graph), Not(HasSubstr("gradients")));
+  graph.mutable_transformer()->set_learned_positions(true);
+  EXPECT_THAT(AdviceOf("torchtitan", one, graph), HasSubstr("positions are a table of parameters"));
 }
 
 TEST(JointScheduleCsvTest, InterleavedStagesTakeTurnsWithTheirRuns) {

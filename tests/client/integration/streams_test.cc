@@ -66,8 +66,8 @@ TEST(StreamsTest, ThisVersionSaysWhatItDoesNotPlan) {
       {"plan", "--graph=zoo:bert-base", "--cluster=zoo:pcie:4", "--schedule=chimera", "--require_contiguous_backward"});
   EXPECT_EQ(refused.exit_code, 2);
   EXPECT_THAT(refused.out, IsEmpty());
-  EXPECT_THAT(refused.err, HasSubstr("error: problem.schedule: CHIMERA is not supported by this version"));
-  EXPECT_THAT(refused.err, HasSubstr("error: problem.require_contiguous_backward: "));
+  EXPECT_THAT(refused.err, HasSubstr("error: problem.schedule (--schedule): CHIMERA is not supported by this version"));
+  EXPECT_THAT(refused.err, HasSubstr("error: problem.require_contiguous_backward (--require_contiguous_backward): "));
 }
 
 TEST(StreamsTest, TheZooIsListed) {

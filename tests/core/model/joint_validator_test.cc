@@ -267,6 +267,20 @@ INSTANTIATE_TEST_SUITE_P(
                     r.problem.joint->per_stage = true;
                   },
                   "problem.replication", "must be PER_STAGE or unset where problem.joint.degrees is PER_STAGE"},
+        JointCase{"StagesThatMayNotDiffer",
+                  [](JointRequest& r) {
+                    r.problem.joint->per_stage = true;
+                    r.problem.joint->orders = {PipelineOrder::kGpipe, PipelineOrder::kZeroBubble};
+                  },
+                  "problem.joint.degrees",
+                  "must be UNIFORM or unset unless problem.joint.schedules has ONE_F_ONE_B, under which alone stages "
+                  "differ"},
+        JointCase{"StagesThatMayDifferUnderOneSchedule",
+                  [](JointRequest& r) {
+                    r.problem.joint->per_stage = true;
+                    r.problem.joint->orders = {PipelineOrder::kGpipe, PipelineOrder::kOneFOneB};
+                  },
+                  "", ""},
         JointCase{"Schedule", [](JointRequest& r) { r.problem.schedule = ScheduleKind::kPipedreamAsync; },
                   "problem.schedule",
                   "must be ONE_F_ONE_B, INTERLEAVED, GPIPE, ZERO_BUBBLE_H1 or unset beside problem.joint"},
@@ -374,23 +388,41 @@ INSTANTIATE_TEST_SUITE_P(
                     r.problem.joint->tensor_degrees = {1, 2, 4};
                   },
                   "", ""},
-        JointCase{"TensorOfHeads", [](JointRequest& r) { r.problem.joint->tensor_degrees = {3}; },
-                  "problem.joint.tensor_degrees[0]",
-                  "must divide heads, hidden and feed_forward of graph.transformer, is 3"},
-        JointCase{"TensorOfHidden",
+        JointCase{
+            "TensorOfHeads", [](JointRequest& r) { r.problem.joint->tensor_degrees = {3}; },
+            "problem.joint.tensor_degrees[0]",
+            "must divide heads, kv_heads, hidden, feed_forward and expert_feed_forward of graph.transformer, is 3"},
+        JointCase{
+            "TensorOfKeys",
+            [](JointRequest& r) {
+              r.graph.transformer->kv_heads = 2;
+              r.problem.joint->tensor_degrees = {4};
+            },
+            "problem.joint.tensor_degrees[0]",
+            "must divide heads, kv_heads, hidden, feed_forward and expert_feed_forward of graph.transformer, is 4"},
+        JointCase{"TensorBesideLatentKeys",
                   [](JointRequest& r) {
-                    r.graph.transformer->hidden = 6;
+                    r.graph.transformer->kv_heads = 2;
+                    r.graph.transformer->kv_rank = 8;
                     r.problem.joint->tensor_degrees = {4};
                   },
-                  "problem.joint.tensor_degrees[0]",
-                  "must divide heads, hidden and feed_forward of graph.transformer, is 4"},
-        JointCase{"TensorOfFeedForward",
-                  [](JointRequest& r) {
-                    r.graph.transformer->feed_forward = 6;
-                    r.problem.joint->tensor_degrees = {4};
-                  },
-                  "problem.joint.tensor_degrees[0]",
-                  "must divide heads, hidden and feed_forward of graph.transformer, is 4"},
+                  "", ""},
+        JointCase{
+            "TensorOfHidden",
+            [](JointRequest& r) {
+              r.graph.transformer->hidden = 6;
+              r.problem.joint->tensor_degrees = {4};
+            },
+            "problem.joint.tensor_degrees[0]",
+            "must divide heads, kv_heads, hidden, feed_forward and expert_feed_forward of graph.transformer, is 4"},
+        JointCase{
+            "TensorOfFeedForward",
+            [](JointRequest& r) {
+              r.graph.transformer->feed_forward = 6;
+              r.problem.joint->tensor_degrees = {4};
+            },
+            "problem.joint.tensor_degrees[0]",
+            "must divide heads, kv_heads, hidden, feed_forward and expert_feed_forward of graph.transformer, is 4"},
         JointCase{"ContextDegrees",
                   [](JointRequest& r) {
                     r.problem.joint->context_degrees = {1, 2, 4};
@@ -424,6 +456,13 @@ INSTANTIATE_TEST_SUITE_P(
                     r.problem.joint->data_degrees = {2, 3};
                   },
                   "", ""},
+        JointCase{"ReplicasOfNoBatch",
+                  [](JointRequest& r) {
+                    r.problem.replication = Replication::kUniform;
+                    r.problem.num_replicas = 5;
+                    r.problem.joint->data_degrees = {5};
+                  },
+                  "problem.num_replicas", "must divide the global batch of 12, is 5"},
         JointCase{"OtherReplicas",
                   [](JointRequest& r) {
                     r.problem.replication = Replication::kUniform;

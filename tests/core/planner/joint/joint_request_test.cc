@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -23,8 +24,11 @@
 namespace planwright {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::Contains;
+using ::testing::Field;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 // A class of half the speed.
 DeviceClassId AddSlowerClass(Cluster& cluster) {
@@ -132,6 +136,20 @@ TEST(JointRequestTest, SaysWhichChoicesWouldFit) {
   ASSERT_TRUE(InfeasibilityOf(whole.status()).has_value()) << whole.status();
   EXPECT_THAT(std::string(whole.status().message()), HasSubstr("a tensor degree of 2"));
   request.problem.joint->tensor_degrees = {2};
+  EXPECT_TRUE(Make(request).ok());
+}
+
+// What a limit leaves of a node has no tensor degrees, nodes have.
+TEST(JointRequestTest, SaysWhatWouldFitWithoutTheLimitToDevices) {
+  JointTestRequest request = RequestOf("llama3-70b", "dgx-h100:8", 512);
+  request.problem.devices_to_use.max_devices = 1;
+  const absl::Status status = Make(request).status();
+  const std::optional<Infeasibility> infeasibility = InfeasibilityOf(status);
+  ASSERT_TRUE(infeasibility.has_value()) << status;
+  EXPECT_THAT(std::string(status.message()),
+              HasSubstr("fits into 1 device of 80.00 GiB; it would fit with 2 nodes (16 devices)"));
+  EXPECT_EQ(infeasibility->minimum_devices, 16);
+  request.problem.devices_to_use.max_devices = 16;
   EXPECT_TRUE(Make(request).ok());
 }
 
@@ -391,6 +409,58 @@ TEST(JointRequestTest, SaysWhichChoicesDoNotGoTogether) {
   EXPECT_THAT(why([](JointSettings& joint) { joint.data_degrees = {7}; }), HasSubstr("global batch of 512"));
 }
 
+// No memory helps where numbers do not divide; before, the answer spoke of memory.
+TEST(JointRequestTest, SaysWhichScheduleAndExpertsDoNotDivide) {
+  const auto why = [](const char* model, const std::function<void(JointSettings&)>& choose) {
+    JointTestRequest request = RequestOf(model, "dgx-h100:8", 512);
+    choose(*request.problem.joint);
+    const absl::Status status = Make(request).status();
+    EXPECT_TRUE(InfeasibilityOf(status).has_value()) << status;
+    return std::string(status.message());
+  };
+  const auto interleaved = [](int32_t stages, std::optional<int64_t> micro_batches) {
+    return [=](JointSettings& joint) {
+      joint.orders = {PipelineOrder::kInterleaved};
+      joint.num_stages = stages;
+      joint.micro_batches = micro_batches;
+    };
+  };
+  EXPECT_THAT(why("llama3-70b", interleaved(3, std::nullopt)),
+              HasSubstr("makes the global batch of 512 in 3 stages so"));
+  EXPECT_THAT(why("llama3-70b", interleaved(4, 2)),
+              HasSubstr("makes the global batch of 512 in 4 stages with 2 micro-batches so"));
+  EXPECT_THAT(why("llama3-70b", interleaved(64, 64)), HasSubstr("INTERLEAVED needs two stages or more, two layers"));
+  EXPECT_THAT(why("llama3-70b",
+                  [](JointSettings& joint) {
+                    joint.orders = {PipelineOrder::kZeroBubble};
+                    joint.num_stages = 4;
+                    joint.micro_batches = 2;
+                  }),
+              HasSubstr("ZERO_BUBBLE_H1 needs at least as many micro-batches as stages"));
+  EXPECT_THAT(why("mixtral-8x7b",
+                  [](JointSettings& joint) {
+                    joint.expert_degrees = {8};
+                    joint.data_degrees = {4};
+                  }),
+              HasSubstr("no expert degree that may be chosen (8) divides"));
+  EXPECT_THAT(why("llama3-70b",
+                  [](JointSettings& joint) {
+                    joint.num_stages = 5;
+                    joint.data_degrees = {4};
+                    joint.tensor_degrees = {4};
+                  }),
+              HasSubstr("5 stages of at least 16 devices are 80 devices, and there are 64"));
+}
+
+TEST(JointRequestTest, SaysWhichBlocksDoNotLieInNodes) {
+  JointTestRequest request = RequestOf("llama3-70b", "dgx-h100:3", 510);
+  request.problem.joint->num_stages = 2;
+  request.problem.joint->data_degrees = {3};
+  request.problem.joint->tensor_degrees = {4};
+  EXPECT_THAT(std::string(Make(request).status().message()),
+              HasSubstr("2 stages of at least 12 devices do not lie in whole nodes, or inside one, of these 24"));
+}
+
 // The last `nodes` nodes of eight are of a class of half the speed.
 void SlowLastNodes(int64_t nodes, JointTestRequest& request) {
   const DeviceClassId slower = AddSlowerClass(request.cluster);
@@ -409,6 +479,14 @@ void UseNodes(int64_t fast, int64_t slow, JointTestRequest& request) {
     if (node < fast) request.problem.devices_to_use.devices.emplace_back(d);
     if (node < slow) request.problem.devices_to_use.devices.emplace_back(half + d);
   }
+}
+
+TEST(JointRequestTest, SaysWhichClassWouldFit) {
+  JointTestRequest request = RequestOf("gpt-175b", "dgx-h100:2", 64);
+  SlowLastNodes(1, request);
+  const std::string message(Make(request).status().message());
+  EXPECT_THAT(message, HasSubstr("8 devices of h100 with 80.00 GiB and 8 devices of slower with 80.00 GiB"));
+  EXPECT_THAT(message, HasSubstr("devices) of h100 alone"));
 }
 
 TEST(JointRequestTest, FindsTheFewestDevicesOfTwoClasses) {
@@ -447,6 +525,21 @@ TEST(JointRequestTest, FindsTheFewestDevicesOfTwoClasses) {
   }
 }
 
+TEST(JointRequestTest, BaselinesSayTheDevicesOfOneClassThatTheyUse) {
+  JointTestRequest request = RequestOf("llama3-8b", "dgx-h100:4", 64);
+  SlowLastNodes(2, request);
+  const absl::StatusOr<Plan> plan = Make(request);
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  EXPECT_THAT(plan->baselines,
+              Contains(AllOf(Field(&Baseline::algorithm, "data_parallel"),
+                             Field(&Baseline::reason, "on 16 of 32 devices"), Field(&Baseline::admissible, true))));
+  const JointConfiguration& equal = plan->joint->uniform_configurations.front();
+  const int64_t used = equal.num_stages * equal.degrees.devices();
+  EXPECT_THAT(plan->baselines,
+              Contains(AllOf(Field(&Baseline::algorithm, "equal_stages"),
+                             Field(&Baseline::reason, used == 32 ? "" : absl::StrCat("on ", used, " of 32 devices")))));
+}
+
 TEST(JointRequestTest, SaysWhereATargetIsOutOfReach) {
   JointTestRequest request = RequestOf("llama3-8b", "dgx-h100:1", 64);
   request.problem.objective = Objective::kMinDevices;
@@ -478,6 +571,43 @@ TEST(JointRequestTest, ATargetWithinTheGapOfThePlanSaysSo) {
   ASSERT_TRUE(IsNoPlanFound(open)) << open;
   EXPECT_EQ(SpentLimitOf(open), SpentLimit::kNone);
   EXPECT_THAT(std::string(open.message()), HasSubstr("open within the gap: lower it (--gap) or the target"));
+}
+
+// Stops the search at its first plan.
+class ImpatientObserver : public PlannerObserver {
+ public:
+  explicit ImpatientObserver(std::stop_source& stop) : stop_(stop) {}
+  void OnIncumbent(const Incumbent& /*incumbent*/) override { stop_.request_stop(); }
+
+ private:
+  std::stop_source& stop_;
+};
+
+// Whatever was not looked at takes as long as its work takes on all devices; before, the bound was 0.
+TEST(JointRequestTest, WhatIsInterruptedHasABound) {
+  for (const std::vector<PipelineOrder>& orders : {std::vector{PipelineOrder::kOneFOneB},
+                                                   {PipelineOrder::kOneFOneB, PipelineOrder::kInterleaved},
+                                                   {PipelineOrder::kGpipe},
+                                                   {PipelineOrder::kZeroBubble}}) {
+    JointTestRequest request = RequestOf("gpt-175b", "dgx-h100:8", 512);
+    request.problem.joint->orders = orders;
+    const absl::StatusOr<Plan> whole = Make(request);
+    ASSERT_TRUE(whole.ok()) << whole.status();
+    std::stop_source stop;
+    SolveLimits limits;
+    limits.stop = stop.get_token();
+    TaskArena arena(1);
+    ImpatientObserver observer(stop);
+    const absl::StatusOr<Plan> plan = MakePlan({request.graph, request.cluster, request.problem, request.options},
+                                               ModelLimits(), limits, arena, observer);
+    ASSERT_TRUE(plan.ok()) << plan.status();
+    EXPECT_EQ(plan->provenance.stop_reason, StopReason::kCancelled);
+    // Not by much.
+    EXPECT_GT(ToMilliseconds(plan->lower_bound), 0.5 * ToMilliseconds(whole->objective));
+    EXPECT_LE(plan->lower_bound, whole->objective);
+    EXPECT_GT(ToMilliseconds(plan->joint->simulated_bound), 0.5 * ToMilliseconds(whole->joint->simulated_step));
+    EXPECT_LE(plan->joint->simulated_bound, whole->joint->simulated_step);
+  }
 }
 
 // Rows for all cases that the search can ask for, each `factor` times what is computed.
@@ -540,6 +670,14 @@ TEST(JointRequestTest, MeasuredTimesWinOverComputedOnes) {
   ASSERT_TRUE(uneven.ok()) << uneven.status();
   EXPECT_GT(uneven->objective, computed->objective);
   EXPECT_LT(uneven->objective, slower->objective);
+}
+
+TEST(JointRequestTest, WarnsOfWorkThatIsNotCounted) {
+  JointTestRequest request = RequestOf("llama3-8b", "dgx-h100:1", 64);
+  request.problem.joint->num_stages = 1;
+  EXPECT_THAT(Make(request)->warnings, Not(Contains(HasSubstr("options.work_limit"))));
+  request.options.work_limit = 1'000;
+  EXPECT_THAT(Make(request)->warnings, Contains(HasSubstr("options.work_limit does not count")));
 }
 
 TEST(JointRequestTest, RefusesRowsThatSayNothing) {

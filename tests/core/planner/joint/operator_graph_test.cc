@@ -484,11 +484,14 @@ TEST(OperatorGraphTest, SaysWhereStepsAreTooLongToBePlanned) {
 
 TEST(OperatorGraphTest, WarnsOfMemoryThatIsNotCountedForTransformers) {
   JointTestRequest request = RequestOf("llama3-8b", "dgx-h100:1", 64);
-  const auto is_warned = [&] { return JointMemoryWarning(request.graph, request.problem).has_value(); };
+  const auto is_warned = [&] { return !SaidInVain(request.graph, request.problem, request.options).empty(); };
   EXPECT_FALSE(is_warned());
   request.problem.memory_model.preset = "adam_mixed";
   EXPECT_FALSE(is_warned());
   request.problem.memory_model.preset = "sgd";
+  EXPECT_TRUE(is_warned());
+  request.problem.memory_model = {};
+  request.problem.memory_model.kind = MemoryModel::Kind::kDeclared;
   EXPECT_TRUE(is_warned());
   request.graph.transformer.reset();
   EXPECT_FALSE(is_warned());
