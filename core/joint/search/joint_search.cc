@@ -232,8 +232,7 @@ class JointSearch {
       }
       std::vector<SpreadOption> options = OptionsOf(space, family);
       StagePass pass(places_, space.num_layers(), family.micro_batches, space.settings.num_stages, options, poller_);
-      const int64_t bound =
-          SearchCaps(pass, family.micro_batches, best_, request_.relative_gap, poller_).bound_ps;
+      const int64_t bound = SearchCaps(pass, family.micro_batches, best_, request_.relative_gap, poller_).bound_ps;
       std::vector<PipelineFamily> again = WithFirstLayersAgain(space, {family}, poller_);
       if (poller_.ShouldStopNow()) return NoteBound(family.step_bound_ps);
       for (PipelineFamily& one : again) one.step_bound_ps = std::max(one.step_bound_ps, bound);

@@ -124,8 +124,7 @@ absl::Status CheckSchema(Database& database, std::span<const SchemaStep> steps) 
     const absl::StatusOr<SchemaState> state = ReadState(connection);
     if (state.ok()) return CheckState(*state, std::ssize(steps));
     if (IsStoreUnavailable(state.status()) || absl::IsDataLoss(state.status())) return state.status();
-    return absl::FailedPreconditionError(
-        absl::StrCat("this is no store of planwrightd: ", state.status().message()));
+    return absl::FailedPreconditionError(absl::StrCat("this is no store of planwrightd: ", state.status().message()));
   });
 }
 

@@ -628,8 +628,8 @@ void AddOutcome(const JointRequest& request, Digest& digest) {
 TEST(JointSearchTest, PlansChangeTogetherWithTheVersion) {
   Digest digest;
   for (uint64_t seed = 0; seed < 40; ++seed) {
-    for (const PipelineOrder order : {PipelineOrder::kOneFOneB, PipelineOrder::kInterleaved, PipelineOrder::kGpipe,
-                                      PipelineOrder::kZeroBubble}) {
+    for (const PipelineOrder order :
+         {PipelineOrder::kOneFOneB, PipelineOrder::kInterleaved, PipelineOrder::kGpipe, PipelineOrder::kZeroBubble}) {
       const Instance unlike = MakeUnlikeInstance(seed, order);
       AddOutcome({unlike.pricer, unlike.cluster, unlike.settings, 0, 0}, digest);
       const Instance alike = MakeInstance(seed, order == PipelineOrder::kOneFOneB, order);
