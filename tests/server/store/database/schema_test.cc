@@ -56,7 +56,7 @@ TEST_P(SchemaTest, ManyServersMakeTheFirstSchemaOnce) {
 TEST_P(SchemaTest, AnEmptyDatabaseIsNotChecked) {
   const absl::Status status = CheckSchema(*backend_->Open(), SchemaSteps());
   EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
-  EXPECT_THAT(status.message(), testing::StartsWith("this is no store of planwrightd: "));
+  EXPECT_THAT(std::string(status.message()), testing::StartsWith("this is no store of planwrightd: "));
 }
 
 TEST_P(SchemaTest, ChangesAnOlderSchemaOnlyWhenAsked) {
