@@ -222,7 +222,8 @@ TEST_F(AdminCommandsTest, RefusesFlagsThatItWouldNotLookAt) {
   };
   EXPECT_THAT(error_of({"plans", "--tenant=team-a", "--cancel=calls/1"}), HasSubstr("--cancel is for calls and"));
   EXPECT_THAT(error_of({"calls", "--delete=plans/my-plan"}), HasSubstr("--delete is for plans, graphs and"));
-  EXPECT_THAT(error_of({"graphs", "--delete=plans/my-plan"}), HasSubstr("--delete=plans/my-plan is not one of the graphs"));
+  EXPECT_THAT(error_of({"graphs", "--delete=plans/my-plan"}),
+              HasSubstr("--delete=plans/my-plan is not one of the graphs"));
   EXPECT_THAT(error_of({"tenants", "--tenant=team-a", "--max_running=0"}), HasSubstr("`planwright admin limits`"));
   EXPECT_THAT(error_of({"tenants", "--tenant=team-a", "--reset"}), HasSubstr("`planwright admin limits`"));
   EXPECT_THAT(error_of({"limits", "--tenant=team-a"}), HasSubstr("no limit is given"));
