@@ -344,6 +344,7 @@ PriceQuery QueryOn(const TrainingCluster& cluster, const TrainingClass& part, in
           .sharding = sharding,
           .crosses_nodes = degrees.devices() > part.devices_per_node,
           .devices_per_node = part.devices_per_node,
+          .inside = cluster.inside,
           .between = cluster.LinkOf(std::max(tier, 1))};
 }
 

@@ -232,7 +232,7 @@ TEST_F(AdminCommandsTest, RefusesFlagsThatItWouldNotLookAt) {
   EXPECT_THAT(error_of({"nonsense"}), HasSubstr("there is no \"nonsense\" to show"));
   EXPECT_THAT(error_of({"calls", "--cancel=nothing"}), HasSubstr("name: must be \"calls/{id}\""));
   EXPECT_THAT(error_of({"calls", "--cancel=calls/nothing"}), HasSubstr("calls/nothing has ended"));
-  EXPECT_THAT(error_of({"plans", "--tenant=team-a", "--delete=nothing"}), HasSubstr("name: must be \"plans/{id}\""));
+  EXPECT_THAT(error_of({"plans", "--tenant=team-a", "--delete=nothing"}), HasSubstr("is not one of the plans"));
 }
 
 }  // namespace
