@@ -344,8 +344,8 @@ PriceQuery QueryOn(const TrainingCluster& cluster, const TrainingClass& part, in
           .sharding = sharding,
           .crosses_nodes = degrees.devices() > part.devices_per_node,
           .devices_per_node = part.devices_per_node,
-          .inside = cluster.inside,
-          .between = cluster.LinkOf(std::max(tier, 1))};
+          .between = cluster.LinkOf(std::max(tier, 1)),
+          .inside = cluster.inside};
 }
 
 PriceQuery StageQuery(const DeviceRow& row, const JointPlan& plan, const JointStage& stage) {

@@ -171,4 +171,6 @@ absl::StatusOr<JointAnswer> PlanJointly(const JointQuestion& question, const Sol
   return JointPlanner(question, limits, on_answer).Run();
 }
 
+std::string JointPlanVersion() { return kJointSearchVersion; }
+
 }  // namespace planwright

@@ -72,6 +72,9 @@ struct JointAnswer {
 absl::StatusOr<JointAnswer> PlanJointly(const JointQuestion& question, const SolveLimits& limits,
                                         const std::function<void(const JointAnswer&)>& on_answer);
 
+// The version of the search that makes the plans.
+std::string JointPlanVersion();
+
 }  // namespace planwright
 
 #endif  // PLANWRIGHT_CORE_JOINT_PLAN_JOINT_PLANNING_H_

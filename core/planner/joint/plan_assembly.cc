@@ -9,7 +9,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/base/quantity_text.h"
-#include "core/joint/search/joint_search.h"
 #include "core/model/device_selection.h"
 
 namespace planwright {
@@ -33,7 +32,7 @@ class PlanAssembly {
     AddEstimate();
     AddBaselines();
     plan_.provenance.algorithm = kAlgorithm;
-    plan_.provenance.algorithm_version = kJointSearchVersion;
+    plan_.provenance.algorithm_version = JointPlanVersion();
     plan_.provenance.seed = found_.options.seed;
     plan_.provenance.proven_optimal = joint_.simulated_step == joint_.simulated_bound;
     plan_.provenance.counters = found_.answer.counters;

@@ -106,7 +106,7 @@ TEST(PeriodicTest, AServerMakesTheSamePlan) {
 TEST(PeriodicTest, SaysWhatDoesNotGoWithIt) {
   const Finished serial = PlanPeriodic({"--overlap=serial"});
   EXPECT_EQ(serial.exit_code, 2);
-  EXPECT_THAT(serial.err, HasSubstr("problem.overlap: SERIAL does not go with problem.schedule PERIODIC"));
+  EXPECT_THAT(serial.err, HasSubstr("problem.overlap (--overlap): SERIAL does not go with problem.schedule PERIODIC"));
   const Finished small = PlanPeriodic({"--reserved_bytes=8000000000"});
   EXPECT_THAT(small.err, HasSubstr("(178,066,176 bytes) are missing"));
 }

@@ -41,7 +41,7 @@ OperatorGraph Transformer() {
                                        .bytes_per_element = 1,
                                        .experts = 4,
                                        .experts_per_token = 1,
-                                       .expert_feed_forward = 1,
+                                       .expert_feed_forward = 8,
                                        .dense_layers = 1};
   return graph;
 }
@@ -385,7 +385,7 @@ INSTANTIATE_TEST_SUITE_P(
                   "must divide the global batch of 12, is 8"},
         JointCase{"TensorDegrees",
                   [](JointRequest& r) {
-                    r.problem.joint->tensor_degrees = {1, 2, 4};
+                    r.problem.joint->tensor_degrees = {1, 2};
                   },
                   "", ""},
         JointCase{
@@ -393,11 +393,7 @@ INSTANTIATE_TEST_SUITE_P(
             "problem.joint.tensor_degrees[0]",
             "must divide heads, kv_heads, hidden, feed_forward and expert_feed_forward of graph.transformer, is 3"},
         JointCase{
-            "TensorOfKeys",
-            [](JointRequest& r) {
-              r.graph.transformer->kv_heads = 2;
-              r.problem.joint->tensor_degrees = {4};
-            },
+            "TensorOfKeys", [](JointRequest& r) { r.problem.joint->tensor_degrees = {4}; },
             "problem.joint.tensor_degrees[0]",
             "must divide heads, kv_heads, hidden, feed_forward and expert_feed_forward of graph.transformer, is 4"},
         JointCase{"TensorBesideLatentKeys",

@@ -485,8 +485,8 @@ TEST(JointRequestTest, SaysWhichClassWouldFit) {
   JointTestRequest request = RequestOf("gpt-175b", "dgx-h100:2", 64);
   SlowLastNodes(1, request);
   const std::string message(Make(request).status().message());
-  EXPECT_THAT(message, HasSubstr("8 devices of h100 with 80.00 GiB and 8 devices of slower with 80.00 GiB"));
-  EXPECT_THAT(message, HasSubstr("devices) of h100 alone"));
+  EXPECT_THAT(message, HasSubstr("8 devices of h100-sxm5-80gb with 80.00 GiB and 8 devices of slower with 80.00 GiB"));
+  EXPECT_THAT(message, HasSubstr("devices) of h100-sxm5-80gb alone"));
 }
 
 TEST(JointRequestTest, FindsTheFewestDevicesOfTwoClasses) {
@@ -589,7 +589,7 @@ TEST(JointRequestTest, WhatIsInterruptedHasABound) {
                                                    {PipelineOrder::kOneFOneB, PipelineOrder::kInterleaved},
                                                    {PipelineOrder::kGpipe},
                                                    {PipelineOrder::kZeroBubble}}) {
-    JointTestRequest request = RequestOf("gpt-175b", "dgx-h100:8", 512);
+    JointTestRequest request = RequestOf("llama3-70b", "dgx-h100:8", 64);
     request.problem.joint->orders = orders;
     const absl::StatusOr<Plan> whole = Make(request);
     ASSERT_TRUE(whole.ok()) << whole.status();
