@@ -199,6 +199,8 @@ TEST(NetworkChoicesTest, NoneIsBetterThanAllByStage) {
     SCOPED_TRACE(seed);
     JointTestRequest request = RandomNetworkRequest(seed + 1'000);
     request.problem.joint->per_stage = true;
+    // Stages differ under ONE_F_ONE_B alone, which is one of the schedules where none is named.
+    request.problem.joint->orders.clear();
     HoldAgainstNarrowerOnes(request, tally);
   }
   EXPECT_GT(tally.held, 200 * CasesFactor());
