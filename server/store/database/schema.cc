@@ -120,12 +120,13 @@ absl::Status PrepareSchema(Database& database, std::span<const SchemaStep> steps
 }
 
 absl::Status CheckSchema(Database& database, std::span<const SchemaStep> steps) {
-  return database.Transact(Database::Access::kRead, [&](Connection& connection) -> absl::Status {
-    const absl::StatusOr<SchemaState> state = ReadState(connection);
-    if (state.ok()) return CheckState(*state, std::ssize(steps));
-    if (IsStoreUnavailable(state.status()) || absl::IsDataLoss(state.status())) return state.status();
-    return absl::FailedPreconditionError(absl::StrCat("this is no store of planwrightd: ", state.status().message()));
+  const absl::Status checked = database.Transact(Database::Access::kRead, [&](Connection& connection) -> absl::Status {
+    ASSIGN_OR_RETURN(const SchemaState state, ReadState(connection));
+    return CheckState(state, std::ssize(steps));
   });
+  const bool says_why = checked.ok() || absl::IsFailedPrecondition(checked) || absl::IsDataLoss(checked);
+  if (says_why || IsStoreUnavailable(checked)) return checked;
+  return absl::FailedPreconditionError(absl::StrCat("this is no store of planwrightd: ", checked.message()));
 }
 
 }  // namespace planwright::server
