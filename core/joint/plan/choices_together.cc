@@ -219,8 +219,10 @@ class ChoicesTogether {
     const std::string stages =
         absl::StrCat(CountedText(fewest_stages_, "stage"), " of at least ", CountedText(smallest_block_, "device"));
     if (fewest_stages_ * smallest_block_ <= devices) {
-      return absl::StrCat(stages, " do not lie in whole nodes, or inside one, of these ",
-                          CountedText(devices, "device"));
+      const bool is_one_class =
+          request_.cluster.classes.size() > 1 && settings_.orders == std::vector{PipelineOrder::kInterleaved};
+      return absl::StrCat(stages, " do not lie in whole nodes, or inside one, of ",
+                          is_one_class ? "one class of these " : "these ", CountedText(devices, "device"));
     }
     return absl::StrCat(stages, fewest_stages_ == 1 ? " is " : " are ",
                         CountedText(fewest_stages_ * smallest_block_, "device"),

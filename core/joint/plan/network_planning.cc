@@ -252,7 +252,10 @@ class NetworkPlanner {
   // Looks for plans that do without a choice which the answer has made. What was found for the answer itself counts,
   // and what is found is one more answer where the request allows it.
   void SearchWithout(LeftOut& without) {
-    if (without.choice.does_without(best_->plan)) return;
+    if (without.choice.does_without(best_->plan)) {
+      without.is_known = !poller_.ShouldStopNow();
+      return;
+    }
     JointQuestion asked{question_.pricer,        question_.cluster,        question_.training,
                         without.choice.settings, question_.reserved_bytes, std::max(question_.relative_gap, kWorthGap)};
     asked.most_devices = question_.most_devices;

@@ -4,7 +4,6 @@
 #include <cmath>
 #include <cstddef>
 #include <limits>
-#include <memory>
 #include <optional>
 #include <utility>
 
@@ -26,9 +25,9 @@ namespace {
 // Above every step; twice of it fits.
 constexpr int64_t kNoStep = std::numeric_limits<int64_t>::max() / 8;
 constexpr std::size_t kEqualStagesListed = 5;
-// Units of work of one limit of the bound of simulated steps, about a second, and how far the first limit is above what
-// is known without it.
-constexpr int64_t kMostWorkOfBound = 450'000'000;
+// Units of work of the bound of simulated steps, about a second, and how far its first limit is above what is known
+// without it.
+constexpr int64_t kMostWorkOfBound = 600'000'000;
 constexpr int64_t kPartsOfFirstLimit = 64;
 
 bool Allows(const JointSettings& settings, PipelineOrder order) {
@@ -43,12 +42,6 @@ std::vector<PipelineOrder> PhasedOrders(const JointSettings& settings) {
   if (Allows(settings, PipelineOrder::kZeroBubble)) orders.push_back(PipelineOrder::kZeroBubble);
   return orders;
 }
-
-// A pass over simulated steps, with the options that it looks at.
-struct StepPass {
-  std::unique_ptr<std::vector<SpreadOption>> options;
-  std::unique_ptr<StagePass> pass;
-};
 
 // What limits have taken, which grows exponentially with them.
 class WorkByLimit {
@@ -266,51 +259,55 @@ class JointSearch {
 
   // What no step under 1F1B beats, task by task; at most `needed`, more is not asked for.
   int64_t BoundPlainSteps(const JointSpace& space, const std::vector<PipelineFamily>& families, int64_t needed) {
-    const std::optional<int64_t> bound = BoundByWaits(space, families, needed);
-    if (bound.has_value() || poller_.ShouldStopNow()) return bound.value_or(0);
-    // Where stages may differ there can be too many labels; what small stages wait for is not counted then.
+    const ProvenSteps waits = BoundByWaits(space, families, needed);
+    if (waits.is_all || poller_.ShouldStopNow()) return waits.bound_ps;
+    // Then what small stages wait for is not counted.
     int64_t busiest = needed;
     for (const PipelineFamily& family : families) {
       if (family.busiest_passes_ps >= busiest) continue;
       int64_t any_work = kNoStep;
-      StepPass own = StepPassOf(space, family, StagePass::Measure::kBusy);
-      busiest = std::min(busiest, own.pass->LeastSimulated(busiest, any_work).value_or(0));
+      busiest = std::min(busiest, LeastStepOf(space, family, StagePass::Measure::kBusy, busiest, any_work).value_or(0));
     }
-    return busiest;
+    return std::max(waits.bound_ps, busiest);
   }
+
+  struct ProvenSteps {
+    int64_t bound_ps = 0;
+    // No limit was left out.
+    bool is_all = false;
+  };
 
   // From the least that the busiest stage of any family takes on, limits grow until a family has something below one of
-  // them. nullopt: interrupted, or it would take too much work, as that of the limits before says.
-  std::optional<int64_t> BoundByWaits(const JointSpace& space, const std::vector<PipelineFamily>& families,
-                                      int64_t needed) {
+  // them, or until the next would take too much work, as that of the limits before says.
+  ProvenSteps BoundByWaits(const JointSpace& space, const std::vector<PipelineFamily>& families, int64_t needed) {
     int64_t lowest = needed;
     for (const PipelineFamily& family : families) lowest = std::min(lowest, family.busiest_passes_ps);
-    std::vector<StepPass> passes(families.size());
     WorkByLimit work;
-    int64_t limit = lowest;
-    for (int64_t room = lowest / kPartsOfFirstLimit + 1; limit < needed; room += room / 2 + 1) {
-      limit = std::min(needed, SaturatingAdd(lowest, room));
-      if (work.Expected(limit) > static_cast<double>(kMostWorkOfBound)) return std::nullopt;
-      int64_t left = kMostWorkOfBound;
+    int64_t work_left = kMostWorkOfBound;
+    int64_t proven = lowest;
+    for (int64_t room = lowest / kPartsOfFirstLimit + 1; proven < needed; room += room / 2 + 1) {
+      const int64_t limit = std::min(needed, SaturatingAdd(lowest, room));
+      if (work.Expected(limit) > static_cast<double>(work_left)) return {proven, false};
+      const int64_t before = work_left;
       int64_t least = limit;
-      for (std::size_t at = 0; at < families.size(); ++at) {
-        if (families[at].busiest_passes_ps >= least) continue;
-        if (passes[at].pass == nullptr) passes[at] = StepPassOf(space, families[at], StagePass::Measure::kStep);
-        const std::optional<int64_t> found = passes[at].pass->LeastSimulated(least, left);
-        if (!found.has_value()) return std::nullopt;
+      for (const PipelineFamily& family : families) {
+        if (family.busiest_passes_ps >= least) continue;
+        const std::optional<int64_t> found = LeastStepOf(space, family, StagePass::Measure::kStep, least, work_left);
+        if (!found.has_value()) return {proven, false};
         least = std::min(least, *found);
       }
-      if (least < limit) return least;
-      work.Add(limit, kMostWorkOfBound - left);
+      if (least < limit) return {least, true};
+      work.Add(limit, before - work_left);
+      proven = limit;
     }
-    return limit;
+    return {proven, true};
   }
 
-  StepPass StepPassOf(const JointSpace& space, const PipelineFamily& family, StagePass::Measure measure) {
-    StepPass made{std::make_unique<std::vector<SpreadOption>>(OptionsOf(space, family)), nullptr};
-    made.pass = std::make_unique<StagePass>(places_, space.num_layers(), family.micro_batches, uniform_.num_stages,
-                                            *made.options, poller_, measure);
-    return made;
+  std::optional<int64_t> LeastStepOf(const JointSpace& space, const PipelineFamily& family, StagePass::Measure measure,
+                                     int64_t limit, int64_t& work_left) {
+    std::vector<SpreadOption> options = OptionsOf(space, family);
+    return StagePass(places_, space.num_layers(), family.micro_batches, uniform_.num_stages, options, poller_, measure)
+        .LeastSimulated(limit, work_left);
   }
 
   void SearchPhasedStages(const JointSpace& space, PipelineOrder order, const std::vector<PipelineFamily>& families) {

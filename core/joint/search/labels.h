@@ -5,27 +5,33 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <utility>
 #include <vector>
 
 namespace planwright {
 
-// Drops the labels that others of their kind beat. `key` orders labels of one kind such that none beats an earlier one
-// unless they are equal in all that `beats` looks at. O(labels^2) at worst.
+// Drops the labels that others of their kind beat, and returns how many pairs were compared. `key` orders labels of one
+// kind such that none beats an earlier one unless they are equal in all that `beats` looks at. O(labels^2) at worst.
 template <typename Label, typename Kind, typename Key, typename Beats>
-void KeepUnbeaten(std::vector<Label>& front, Kind kind, Key key, Beats beats) {
+int64_t KeepUnbeaten(std::vector<Label>& front, Kind kind, Key key, Beats beats) {
   const auto place = [&](const Label& label) { return std::pair(kind(label), key(label)); };
   std::sort(front.begin(), front.end(), [&](const Label& a, const Label& b) { return place(a) < place(b); });
   std::size_t kept = 0;
   std::size_t same_kind = 0;
+  int64_t compared = 0;
   for (const Label& label : front) {
     if (kept > 0 && kind(front[kept - 1]) != kind(label)) same_kind = kept;
     // The newest are the likeliest to beat it.
     bool is_beaten = false;
-    for (std::size_t other = kept; other > same_kind && !is_beaten; --other) is_beaten = beats(front[other - 1], label);
+    for (std::size_t other = kept; other > same_kind && !is_beaten; --other) {
+      is_beaten = beats(front[other - 1], label);
+      ++compared;
+    }
     if (!is_beaten) front[kept++] = label;
   }
   front.resize(kept);
+  return compared;
 }
 
 // The stage of `label` and those behind it; `fronts`: by the layer at which labels begin.

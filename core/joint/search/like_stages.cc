@@ -189,12 +189,14 @@ int64_t LikeStages::LongestChunkPs(int32_t stage, int32_t layers, int32_t beside
 
 int64_t LikeStages::BestLongestChunkPs(int32_t stage, int32_t layers, int32_t* beside_end) const {
   const bool has_end = EndOf(stage).exists;
-  const auto most_beside =
-      has_end ? std::min(static_cast<int32_t>(CeilDivide(layers, interleaving_.chunks)), layers - FewestLayers(stage))
-              : 0;
+  // Its chunk pays for one cut, so that it may hold more than its share.
+  const int32_t most_beside = has_end ? layers - FewestLayers(stage) : 0;
+  const LayerPrice& end = EndOf(stage).price;
+  const int64_t alone = has_end ? CutsOf(stage, true) + end.forward_ps + end.backward_ps : 0;
   int64_t best = kDoesNotFit;
   for (int32_t beside = 0; beside <= most_beside; ++beside) {
-    if (poller_.ShouldStop(kUnitsPerChoice)) break;
+    const bool is_too_long = alone + beside * (price_.forward_ps + price_.backward_ps) >= best;
+    if (poller_.ShouldStop(kUnitsPerChoice) || is_too_long) break;
     const int64_t time =
         std::min(LongestChunkPs(stage, layers, beside, false), LongestChunkPs(stage, layers, beside, true));
     if (time >= best) continue;

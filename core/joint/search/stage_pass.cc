@@ -269,21 +269,24 @@ void StagePass::Extend(int32_t first, const Most& most, Combine combine, Front& 
   }
 }
 
-void StagePass::KeepUnbeaten(Front& front) {
-  const auto kind = [this](const Label& label) { return std::pair(places_.KindOf(label.depth), label.tier); };
+int64_t StagePass::KeepUnbeaten(Front& front) {
+  // In front of more stages there is less memory, but a stage may wait less for them: then neither beats the other.
+  const bool needs_as_many = num_stages_.has_value() || measure_ == Measure::kStep;
+  const auto kind = [&](const Label& label) {
+    return std::tuple(places_.KindOf(label.depth), label.tier, measure_ == Measure::kStep ? label.behind : 0);
+  };
   const auto key = [this](const Label& label) {
     return std::tuple(label.depth, label.behind, label.sum, is_step() ? label.longest : 0, label.end,
                       label.stage.option, label.stage.end_layer, label.next);
   };
-  // A beaten label is no loss: what comes before it can come before the other, with no more devices, time or memory. In
-  // front of more stages there is less memory, but a stage may wait less for them: then neither beats the other.
-  const bool needs_as_many = num_stages_.has_value() || measure_ == Measure::kStep;
+  // A beaten label is no loss: what comes before it can come before the other, with no more devices, time or memory.
   const auto beats = [&](const Label& a, const Label& b) {
     return a.sum <= b.sum && a.end <= b.end && (!is_step() || a.longest <= b.longest) &&
            (needs_as_many ? a.behind == b.behind : a.behind <= b.behind);
   };
-  planwright::KeepUnbeaten(front, kind, key, beats);
+  const int64_t compared = planwright::KeepUnbeaten(front, kind, key, beats);
   labels_ += static_cast<int64_t>(front.size());
+  return compared;
 }
 
 StagePipeline StagePass::Trace(const Label& label) const {
@@ -380,7 +383,9 @@ std::optional<int64_t> StagePass::LeastSimulated(int64_t limit, int64_t& work_le
     };
     Extend(first, {limit, cap, kBeyondAll}, combine, front, work_left);
     if (poller_.ShouldStop() || work_left < 0) return std::nullopt;
-    KeepUnbeaten(front);
+    const int64_t compared = KeepUnbeaten(front);
+    work_left -= compared;
+    if (poller_.ShouldStop(compared)) return std::nullopt;
   }
   int64_t least = limit;
   for (const Label& label : fronts_.front()) least = std::min(least, label.longest);

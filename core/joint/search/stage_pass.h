@@ -127,7 +127,7 @@ class StagePass {
 
   // A lower bound on what all stages take together where each measures at most `cap`.
   int64_t SumBound(int64_t cap) const { return RestBound(num_layers_, cap, 0); }
-  // Lower bounds, for every pipeline, on the longest stage, as it is measured, and on the end of the step.
+  // Lower bounds, for every pipeline, on the longest stage of a micro-batch and on the end of the step.
   int64_t longest_bound() const { return longest_bound_; }
   int64_t end_bound() const { return end_bound_; }
   // No stage takes more.
@@ -206,7 +206,8 @@ class StagePass {
   template <typename Combine>
   void ExtendBy(const PlacedStage& stage, const Label& behind, int32_t next, const Most& most, Combine combine,
                 Front& found);
-  void KeepUnbeaten(Front& front);
+  // Returns how many pairs of labels were compared.
+  int64_t KeepUnbeaten(Front& front);
   StagePipeline Trace(const Label& label) const;
 
   const Places& places_;
