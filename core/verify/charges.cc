@@ -19,8 +19,8 @@ using Receiver = std::pair<std::size_t, std::size_t>;
 
 // All that flows from one stage to another because of tensors made in one pass: sums over the tensors.
 struct Flow {
-  // [sender's replica][receiver's replica]; 0 where the two never meet.
-  std::vector<std::vector<Picoseconds>> times;
+  // Micro-batch n runs on the sender's replica n mod r and on the receiver's replica n mod r': by n, up to lcm(r, r').
+  std::vector<Picoseconds> times;
 };
 
 struct FlowKey {
@@ -33,20 +33,11 @@ struct FlowKey {
 
 PassLoad& LoadOfPass(JudgedWork& work, Pass pass) { return pass == Pass::kForward ? work.forward : work.backward; }
 
-// Whether some micro-batch runs on both replicas: n = a mod r and n = b mod r'.
-bool Meet(std::size_t a, std::size_t replicas_a, std::size_t b, std::size_t replicas_b) {
-  const std::size_t divisor = std::gcd(replicas_a, replicas_b);
-  return a % divisor == b % divisor;
-}
-
-// [a][b]: 1 where the two replicas meet, else 0.
-std::vector<std::vector<int64_t>> Meetings(std::size_t replicas_a, std::size_t replicas_b) {
-  std::vector<std::vector<int64_t>> meetings(replicas_a, std::vector<int64_t>(replicas_b));
-  for (std::size_t a = 0; a < replicas_a; ++a) {
-    InterruptionPoint(16 * replicas_b);
-    for (std::size_t b = 0; b < replicas_b; ++b) meetings[a][b] = Meet(a, replicas_a, b, replicas_b) ? 1 : 0;
-  }
-  return meetings;
+// The mean of every `step`-th time from `first` on.
+Picoseconds MeanOfEvery(std::size_t step, std::size_t first, const std::vector<Picoseconds>& times) {
+  std::vector<Picoseconds> own;
+  for (std::size_t n = first; n < times.size(); n += step) own.push_back(times[n]);
+  return MeanTime(std::vector<int64_t>(own.size(), 1), own);
 }
 
 class Charging {
@@ -143,30 +134,21 @@ class Charging {
     const std::vector<DeviceId>& senders = assignment_.stages[key.sender].devices;
     const std::vector<DeviceId>& receivers = assignment_.stages[key.receiver].devices;
     Flow& flow = flows_[key];
-    flow.times.resize(senders.size(), std::vector<Picoseconds>(receivers.size()));
-    for (std::size_t a = 0; a < senders.size(); ++a) {
-      for (std::size_t b = 0; b < receivers.size(); ++b) {
-        if (!Meet(a, senders.size(), b, receivers.size())) continue;
-        flow.times[a][b] += links_.TransferBetween(tensor, senders[a], receivers[b]);
-      }
+    flow.times.resize(std::lcm(senders.size(), receivers.size()));
+    InterruptionPoint(16 * flow.times.size());
+    for (std::size_t n = 0; n < flow.times.size(); ++n) {
+      flow.times[n] += links_.TransferBetween(tensor, senders[n % senders.size()], receivers[n % receivers.size()]);
     }
   }
 
   void ChargeFlow(const FlowKey& key, const Flow& flow) {
     std::vector<JudgedWork>& senders = traffic_.replicas[key.sender];
     std::vector<JudgedWork>& receivers = traffic_.replicas[key.receiver];
-    const std::vector<std::vector<int64_t>> meetings = Meetings(senders.size(), receivers.size());
     for (std::size_t a = 0; a < senders.size(); ++a) {
-      Send(senders[a], key.pass, MeanTime(meetings[a], flow.times[a]));
+      Send(senders[a], key.pass, MeanOfEvery(senders.size(), a, flow.times));
     }
-    std::vector<int64_t> met(senders.size());
-    std::vector<Picoseconds> times(senders.size());
     for (std::size_t b = 0; b < receivers.size(); ++b) {
-      for (std::size_t a = 0; a < senders.size(); ++a) {
-        met[a] = meetings[a][b];
-        times[a] = flow.times[a][b];
-      }
-      Receive(receivers[b], key.pass, MeanTime(met, times));
+      Receive(receivers[b], key.pass, MeanOfEvery(receivers.size(), b, flow.times));
     }
     AddToLinks(key, flow);
   }
@@ -174,13 +156,9 @@ class Charging {
   void AddToLinks(const FlowKey& key, const Flow& flow) {
     const std::vector<DeviceId>& senders = assignment_.stages[key.sender].devices;
     const std::vector<DeviceId>& receivers = assignment_.stages[key.receiver].devices;
-    const auto period = static_cast<int64_t>(std::lcm(senders.size(), receivers.size()));
-    for (std::size_t a = 0; a < senders.size(); ++a) {
-      for (std::size_t b = 0; b < receivers.size(); ++b) {
-        if (!Meet(a, senders.size(), b, receivers.size())) continue;
-        const auto [low, high] = std::minmax(senders[a], receivers[b]);
-        link_loads_[{low, high, period}] += (gradients_return_ ? 2 : 1) * flow.times[a][b];
-      }
+    for (std::size_t n = 0; n < flow.times.size(); ++n) {
+      const auto [low, high] = std::minmax(senders[n % senders.size()], receivers[n % receivers.size()]);
+      link_loads_[{low, high, static_cast<int64_t>(flow.times.size())}] += (gradients_return_ ? 2 : 1) * flow.times[n];
     }
   }
 
