@@ -171,8 +171,8 @@ Case MakeLongCase(uint64_t seed) {
   return made;
 }
 
-// Nodes of one device with links as slow as layers: the chunk with an end of the model, which pays for one of them only,
-// may hold more than its share.
+// Nodes of one device with links as slow as layers: the chunk with an end of the model, which pays for one of them
+// only, may hold more than its share.
 Case MakeSlowLinkCase(uint64_t seed) {
   Case made = MakeLongCase(seed);
   RandomStream random(seed, 96);
