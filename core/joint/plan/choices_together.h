@@ -1,4 +1,4 @@
-// Choices of which no two go together, whatever the memory: what a person has to hear before any word of devices.
+// Choices that do not go together, whatever the memory: what a person has to hear before any word of devices.
 #ifndef PLANWRIGHT_CORE_JOINT_PLAN_CHOICES_TOGETHER_H_
 #define PLANWRIGHT_CORE_JOINT_PLAN_CHOICES_TOGETHER_H_
 

@@ -280,8 +280,7 @@ class JointSearch {
   // From the least that the busiest stage of any family takes on, limits grow until a family has something below one of
   // them, or until the next would take too much work, as that of the limits before says.
   ProvenSteps BoundByWaits(const JointSpace& space, const std::vector<PipelineFamily>& families, int64_t needed) {
-    int64_t lowest = needed;
-    for (const PipelineFamily& family : families) lowest = std::min(lowest, family.busiest_passes_ps);
+    const int64_t lowest = std::min(needed, LeastBusiestPasses(families));
     WorkByLimit work;
     int64_t work_left = kMostWorkOfBound;
     int64_t proven = lowest;

@@ -135,14 +135,7 @@ TEST(MeasuredNetworkTest, PairsThatAreAlikeAreUniform) {
       row.backward_ms = 2 * row.forward_ms;
     }
   }
-  request.cluster.interconnect =
-      UniformInterconnect{.bandwidth_bytes_per_second = 50e9, .latency = Picoseconds(1'000'000)};
-  const absl::StatusOr<Plan> uniform = Make(request);
-  request.cluster.interconnect = GridInterconnect{.dimensions = {4, 2},
-                                                  .link_bandwidth_bytes_per_second = 50e9,
-                                                  .latency = Picoseconds(1'000'000),
-                                                  .non_adjacent = GridInterconnect::NonAdjacent::kLinkBandwidth};
-  const absl::StatusOr<Plan> grid = Make(request);
+  const auto [uniform, grid] = PlansOfAlikePairs(request, {4, 2});
   ASSERT_TRUE(uniform.ok() && grid.ok()) << uniform.status() << grid.status();
   EXPECT_LE(RelativeGap(grid->objective, uniform->objective), 2e-4);
   EXPECT_LE(RelativeGap(uniform->objective, grid->objective), 2e-4);

@@ -93,16 +93,7 @@ JointTestRequest LargerRequest(uint64_t seed, std::size_t devices) {
   RandomStream random(seed, 55);
   JointTestRequest request = RequestOf("llama3-8b", "dgx-h100:1", 16);
   request.cluster.devices.resize(devices);
-  MatrixInterconnect matrix{.bandwidth_bytes_per_second = std::vector<double>(devices * devices, 0),
-                            .latency = Picoseconds(500'000)};
-  for (std::size_t a = 0; a < devices; ++a) {
-    for (std::size_t b = 0; b < a; ++b) {
-      const double bandwidth = 1e9 * static_cast<double>(random.Between(2, 100));
-      matrix.bandwidth_bytes_per_second[devices * a + b] = bandwidth;
-      matrix.bandwidth_bytes_per_second[devices * b + a] = bandwidth;
-    }
-  }
-  request.cluster.interconnect = matrix;
+  request.cluster.interconnect = RandomMatrix(random, devices, 2, 100, Picoseconds(500'000));
   return request;
 }
 
@@ -134,15 +125,7 @@ TEST(NetworkWorthTest, IsNearlyWhatARequestWithoutTheChoiceGets) {
 
 // Where all pairs are alike, choices are worth what they are on a uniform interconnect.
 TEST(NetworkWorthTest, PairsThatAreAlikeAreUniform) {
-  JointTestRequest request = RequestOf("llama3-8b", "dgx-h100:2", 32);
-  request.cluster.interconnect =
-      UniformInterconnect{.bandwidth_bytes_per_second = 50e9, .latency = Picoseconds(1'000'000)};
-  const absl::StatusOr<Plan> uniform = Make(request);
-  request.cluster.interconnect = GridInterconnect{.dimensions = {4, 4},
-                                                  .link_bandwidth_bytes_per_second = 50e9,
-                                                  .latency = Picoseconds(1'000'000),
-                                                  .non_adjacent = GridInterconnect::NonAdjacent::kLinkBandwidth};
-  const absl::StatusOr<Plan> grid = Make(request);
+  const auto [uniform, grid] = PlansOfAlikePairs(RequestOf("llama3-8b", "dgx-h100:2", 32), {4, 4});
   ASSERT_TRUE(uniform.ok() && grid.ok()) << uniform.status() << grid.status();
   ASSERT_EQ(grid->joint->worth.size(), uniform->joint->worth.size());
   for (std::size_t i = 0; i < grid->joint->worth.size(); ++i) {

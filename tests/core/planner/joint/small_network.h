@@ -51,20 +51,45 @@ inline OperatorGraph SmallModel(const std::string& device_class) {
   return graph;
 }
 
+// Every pair a random bandwidth of `least` to `most` GB/s, the same both ways.
+inline MatrixInterconnect RandomMatrix(RandomStream& random, std::size_t devices, int64_t least, int64_t most,
+                                       Picoseconds latency) {
+  MatrixInterconnect matrix{.bandwidth_bytes_per_second = std::vector<double>(devices * devices, 0),
+                            .latency = latency};
+  for (std::size_t a = 0; a < devices; ++a) {
+    for (std::size_t b = 0; b < a; ++b) {
+      const double bandwidth = 1e9 * static_cast<double>(random.Between(least, most));
+      matrix.bandwidth_bytes_per_second[a * devices + b] = bandwidth;
+      matrix.bandwidth_bytes_per_second[b * devices + a] = bandwidth;
+    }
+  }
+  return matrix;
+}
+
+struct UniformAndGrid {
+  absl::StatusOr<Plan> uniform;
+  absl::StatusOr<Plan> grid;
+};
+
+// Plans of a request where all pairs of devices are alike, as a uniform interconnect and as a grid, which is a network.
+inline UniformAndGrid PlansOfAlikePairs(JointTestRequest request, std::vector<int32_t> dimensions) {
+  constexpr double kBandwidth = 50e9;
+  constexpr Picoseconds kLatency(1'000'000);
+  request.cluster.interconnect = UniformInterconnect{.bandwidth_bytes_per_second = kBandwidth, .latency = kLatency};
+  absl::StatusOr<Plan> uniform = Make(request);
+  request.cluster.interconnect = GridInterconnect{.dimensions = std::move(dimensions),
+                                                  .link_bandwidth_bytes_per_second = kBandwidth,
+                                                  .latency = kLatency,
+                                                  .non_adjacent = GridInterconnect::NonAdjacent::kLinkBandwidth};
+  return {std::move(uniform), Make(request)};
+}
+
 // Under ONE_F_ONE_B, with tensor and data degrees, samples, shardings and recomputations to choose.
 inline JointTestRequest SmallNetworkRequest(RandomStream& random) {
   JointTestRequest request = RequestOf("gpt-125m", "dgx-h100:1", kSmallBatch);
   request.cluster.devices.resize(kSmallDevices);
-  MatrixInterconnect matrix{.bandwidth_bytes_per_second = std::vector<double>(kSmallDevices * kSmallDevices, 0),
-                            .latency = Picoseconds(random.Below(2) == 0 ? 0 : 2'000'000)};
-  for (std::size_t a = 0; a < kSmallDevices; ++a) {
-    for (std::size_t b = 0; b < a; ++b) {
-      const double bandwidth = 1e9 * static_cast<double>(random.Between(1, 200));
-      matrix.bandwidth_bytes_per_second[a * kSmallDevices + b] = bandwidth;
-      matrix.bandwidth_bytes_per_second[b * kSmallDevices + a] = bandwidth;
-    }
-  }
-  request.cluster.interconnect = matrix;
+  const Picoseconds latency(random.Below(2) == 0 ? 0 : 2'000'000);
+  request.cluster.interconnect = RandomMatrix(random, kSmallDevices, 1, 200, latency);
   request.graph = SmallModel(request.cluster.device_classes.front().name);
   JointSettings& joint = *request.problem.joint;
   joint.orders = {PipelineOrder::kOneFOneB};
