@@ -10,6 +10,8 @@
 namespace planwright {
 namespace {
 
+constexpr char kNoTime[] = "there was no time";
+
 template <typename Values, typename Value>
 bool Holds(const Values& values, const Value& value) {
   return std::find(values.begin(), values.end(), value) != values.end();
@@ -50,6 +52,10 @@ std::vector<JointBaseline> JointBaselines(const BaselineQuestion& question, cons
     std::string reason = plan.has_value() ? Objection(question.settings, *plan) : otherwise;
     baselines.push_back({algorithm, std::move(plan), std::move(reason)});
   };
+  if (limits.stop.stop_requested()) {
+    for (const char* algorithm : {"data_parallel", "alpa"}) add(algorithm, std::nullopt, kNoTime);
+    return baselines;
+  }
   add("data_parallel", ShardedDataParallel(question), "the model does not fit, even sharded and computed again");
   if (question.cluster.classes.size() > 1) {
     add("alpa", std::nullopt, "it is for devices of one class");
@@ -57,7 +63,7 @@ std::vector<JointBaseline> JointBaselines(const BaselineQuestion& question, cons
   }
   Poller poller(limits);
   std::optional<JointPlan> plan = AlpaProgram(question, poller);
-  add("alpa", std::move(plan), poller.ShouldStopNow() ? "there was no time" : "no division among its submeshes fits");
+  add("alpa", std::move(plan), poller.ShouldStopNow() ? kNoTime : "no division among its submeshes fits");
   return baselines;
 }
 

@@ -205,26 +205,33 @@ std::optional<LayerPrice> OperatorPricer::PriceOfLayer(std::size_t layer, const 
   return price;
 }
 
-OperatorPricer::Chosen OperatorPricer::Choose(const PriceQuery& query) const {
-  const DeviceClass& device = cluster_.device_classes[query.device_class.index()];
-  const ShareQuery share_query{query.degrees, query.samples, graph_.samples_per_micro_batch};
-  Chosen chosen;
-  chosen.can_run.assign(layers_.size(), true);
-  std::vector<std::vector<OperatorChoice>> choices;
-  choices.reserve(graph_.operators.size());
-  for (std::size_t op = 0; op < graph_.operators.size(); ++op) {
-    const Operator& each = graph_.operators[op];
-    if (each.forward_operator.has_value() && !graph_.operators[each.forward_operator->index()].variants.empty()) {
-      // Its forward operator's variants speak for it.
-      OperatorChoice& nothing = choices.emplace_back().emplace_back();
-      nothing.share.has_variant = nothing.share.is_measured = true;
-      continue;
-    }
-    choices.push_back(ChoicesOf(each, device, costs_.time(OperatorId(op), query.device_class), share_query));
-    if (!choices.back().empty()) continue;
-    chosen.can_run[layer_of_[op]] = false;
-    choices.back().emplace_back();
+std::vector<OperatorChoice> OperatorPricer::ChoicesFor(OperatorId op, const PriceQuery& query) const {
+  const Operator& each = graph_.operators[op.index()];
+  if (each.forward_operator.has_value() && !graph_.operators[each.forward_operator->index()].variants.empty()) {
+    // Its forward operator's variants speak for it.
+    OperatorChoice nothing;
+    nothing.share.has_variant = nothing.share.is_measured = true;
+    return {nothing};
   }
+  return ChoicesOf(each, cluster_.device_classes[query.device_class.index()], costs_.time(op, query.device_class),
+                   {query.degrees, query.samples, graph_.samples_per_micro_batch});
+}
+
+OperatorPricer::Chosen OperatorPricer::Choose(const PriceQuery& query) const {
+  std::vector<bool> can_run(first_of_kind_.size(), true);
+  // By operator, of the layers that stand for their kind.
+  std::vector<std::vector<OperatorChoice>> choices(graph_.operators.size());
+  for (std::size_t kind = 0; kind < first_of_kind_.size(); ++kind) {
+    for (const OperatorId op : layers_.operators[first_of_kind_[kind]]) {
+      choices[op.index()] = ChoicesFor(op, query);
+      if (!choices[op.index()].empty()) continue;
+      can_run[kind] = false;
+      choices[op.index()].emplace_back();
+    }
+  }
+  Chosen chosen;
+  for (const int32_t kind : kinds_) chosen.can_run.push_back(can_run[static_cast<std::size_t>(kind)]);
+  const DeviceClass& device = cluster_.device_classes[query.device_class.index()];
   const TrainingEfficiency efficiency = TrainingEfficiencyOf(device);
   const RankGroup group{int64_t{query.degrees.tensor} * query.degrees.context, 1};
   const auto exchanged_at = [&](const PriceQuery& place) {
@@ -236,9 +243,11 @@ OperatorPricer::Chosen OperatorPricer::Choose(const PriceQuery& query) const {
   const double factor = static_cast<double>(query.samples) / static_cast<double>(graph_.samples_per_micro_batch);
   const std::vector<std::size_t> numbers = layouts_.Choose(choices, factor, exchanged_at({}));
   chosen.changes_ps = layouts_.ChangesPs(choices, numbers, factor, exchanged_at(query));
+  chosen.shares.resize(choices.size());
   for (std::size_t op = 0; op < choices.size(); ++op) {
-    chosen.shares.push_back(std::move(choices[op][numbers[op]].share));
-    if (!chosen.can_run[layer_of_[op]]) chosen.shares.back().output.reset();
+    if (choices[op].empty()) continue;
+    chosen.shares[op] = std::move(choices[op][numbers[op]].share);
+    if (!chosen.can_run[layer_of_[op]]) chosen.shares[op].output.reset();
   }
   return chosen;
 }

@@ -52,7 +52,8 @@ class OperatorPricer : public LayerPricer {
     std::vector<std::size_t> leaving;
   };
 
-  // How each operator runs, and by layer what changing layouts takes in each pass, and whether it can run.
+  // How each operator of a layer that stands for its kind runs (of others only variants would matter, and layers with
+  // such have a kind of their own), and by layer what changing layouts takes in each pass, and whether it can run.
   struct Chosen {
     std::vector<OperatorShare> shares;
     std::vector<double> changes_ps;
@@ -61,6 +62,8 @@ class OperatorPricer : public LayerPricer {
 
   void FindBorders();
   void FindKinds();
+  // Empty: it cannot run so.
+  std::vector<OperatorChoice> ChoicesFor(OperatorId op, const PriceQuery& query) const;
   Chosen Choose(const PriceQuery& query) const;
   // `needs_all`: empty unless every layer can run.
   std::vector<LayerPrice> PriceLayers(const PriceQuery& query, bool needs_all) const;

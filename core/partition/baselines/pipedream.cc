@@ -10,6 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/base/index.h"
+#include "core/base/polling.h"
 #include "core/base/union_find.h"
 #include "core/graph/components.h"
 #include "core/partition/baselines/proposals.h"
@@ -75,7 +76,8 @@ void ProposeAlikeStages(const SearchRequest& chain, const SolveLimits& limits, T
   const PipelineRule rule = PipelineRuleOf(chain.problem, LinkSpeed());
   const std::vector<StageShape> shapes =
       ShapesOf(partitioner.blocks(), chain.problem, chain.device_limits, rule, partitioner.num_clusters());
-  for (std::size_t i = 0; i < std::min(kMaxShapes, shapes.size()); ++i) {
+  Poller poller(limits);
+  for (std::size_t i = 0; i < std::min(kMaxShapes, shapes.size()) && !poller.ShouldStopNow(); ++i) {
     const auto partition = partitioner.Partition(shapes[i], /*exact_work=*/0, limits, arena);
     if (partition.has_value()) proposals.Propose(OnConsecutiveDevices(*partition, shapes[i].replicas));
   }

@@ -108,17 +108,22 @@ BlockInstance StagePartitioner::LeastStored() const {
   return stored;
 }
 
-int64_t StagePartitioner::TimesStored(std::size_t stages_behind) const {
-  if (problem_.workload != Workload::kTraining) return 1;
-  if (problem_.memory_model.kind != MemoryModel::Kind::kComponents) return 1;
+std::vector<int64_t> StagePartitioner::TimesStored(std::size_t most_behind) const {
+  if (problem_.workload != Workload::kTraining || problem_.memory_model.kind != MemoryModel::Kind::kComponents) {
+    return std::vector<int64_t>(most_behind + 1, 1);
+  }
   const TransferTurns turns = TransferTurns::Of(problem_, /*through_host=*/false);
   FillFromEnd fill(turns);
-  for (std::size_t stage = 0; stage < stages_behind; ++stage) fill.Add({1, MostSlots(problem_.overlap)});
-  return InFlightMicroBatches(problem_, fill.HeldBy(1), 1);
+  std::vector<int64_t> times;
+  while (times.size() <= most_behind) {
+    times.push_back(InFlightMicroBatches(problem_, fill.HeldBy(1), 1));
+    fill.Add({1, MostSlots(problem_.overlap)});
+  }
+  return times;
 }
 
 void StagePartitioner::CountStored(std::size_t stages_behind, BlockInstance& instance) const {
-  const int64_t in_flight = TimesStored(stages_behind);
+  const int64_t in_flight = TimesStored(stages_behind).back();
   for (int64_t& bytes : instance.memory.linear) bytes = SaturatingMultiply(bytes, in_flight);
 }
 
@@ -141,15 +146,6 @@ int64_t StagePartitioner::AllReduceShare(const std::vector<OperatorId>& operator
   return rule_.ring.has_value() ? rule_.ring->OfRound(allreduce, replicas) : 0;
 }
 
-// By number of stages behind.
-std::vector<int64_t> StagePartitioner::MoreStored(const StageShape& shape) const {
-  std::vector<int64_t> more;
-  for (std::size_t behind = 0; behind <= Index(shape.num_stages()); ++behind) {
-    more.push_back(TimesStored(behind) - 1);
-  }
-  return more;
-}
-
 // The devices of each pool are its stages.
 BlockInstance StagePartitioner::Shaped(const BlockInstance& instance, const StageShape& shape) const {
   BlockInstance shaped = instance;
@@ -166,7 +162,9 @@ std::optional<BlockSplit> StagePartitioner::Split(const BlockInstance& shaped, c
                                                   int64_t exact_work, const SolveLimits& limits, TaskArena& arena,
                                                   int64_t& work) const {
   const std::vector<int32_t> order = FirstNumbers(Index(shaped.num_blocks()));
-  const std::vector<int64_t> more_stored = MoreStored(shape);
+  // By number of stages behind.
+  std::vector<int64_t> more_stored = TimesStored(Index(shape.num_stages()));
+  for (int64_t& times : more_stored) --times;
   const LoadWindows windows(shaped);
   const int64_t trivial = TrivialLoadBound(shaped);
   std::optional<BlockSplit> best;
@@ -196,10 +194,11 @@ NetInstance StagePartitioner::StageNets(const StageShape& shape, const std::vect
   NetInstance nets = nets_;
   CountShape(shape, nets.blocks);
   nets.devices.clear();
+  const std::vector<int64_t> times_stored = TimesStored(pool_of_stage.size());
   for (const std::size_t pool : pool_of_stage) {
     const DeviceId first = nets.blocks.pools[pool].devices.front();
     const bool is_cpu = flat_.cluster.class_of(first).kind == DeviceKind::kCpu;
-    nets.devices.push_back({first, pool, is_cpu, TimesStored(pool_of_stage.size() - 1 - nets.devices.size())});
+    nets.devices.push_back({first, pool, is_cpu, times_stored[pool_of_stage.size() - 1 - nets.devices.size()]});
   }
   for (std::size_t block = 0; block < nets.may_run.size(); ++block) {
     nets.may_run[block].clear();

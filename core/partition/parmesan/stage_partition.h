@@ -82,9 +82,9 @@ class StagePartitioner {
  private:
   BlockInstance Shaped(const BlockInstance& instance, const StageShape& shape) const;
   void CountShape(const StageShape& shape, BlockInstance& instance) const;
-  // How many times a stage keeps what one micro-batch stores, with the most slots that transfers behind it may take.
-  int64_t TimesStored(std::size_t stages_behind) const;
-  std::vector<int64_t> MoreStored(const StageShape& shape) const;
+  // How many times a stage keeps what one micro-batch stores, with the most slots that transfers behind it may take: by
+  // the number of stages behind it, from 0 to `most_behind`.
+  std::vector<int64_t> TimesStored(std::size_t most_behind) const;
   // Makes memory that of a stage with `stages_behind` after it.
   void CountStored(std::size_t stages_behind, BlockInstance& instance) const;
   std::optional<BlockSplit> Split(const BlockInstance& shaped, const StageShape& shape, int64_t exact_work,

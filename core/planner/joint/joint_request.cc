@@ -132,7 +132,8 @@ class JointRequestRun {
     const JointQuestion question = QuestionOf(options, start.has_value() ? &*start : nullptr);
     absl::Status incumbent_status;
     const auto report = [&](const JointAnswer& answer) {
-      if (!incumbent_status.ok()) return;
+      // After a stop request the last one is the answer, which comes at once.
+      if (!incumbent_status.ok() || limits.stop.stop_requested()) return;
       const absl::StatusOr<Plan> plan = VerifiedPlan(answer, options);
       incumbent_status = plan.status();
       if (plan.ok()) on_incumbent(*plan);

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -88,10 +89,13 @@ class JointCosting {
     joint_.uniform_configurations.clear();
     joint_.worth.clear();
     joint_.step_bound = joint_.simulated_bound = Picoseconds(0);
+    std::optional<PriceQuery> priced;
+    std::vector<LayerPrice> prices;
     for (std::size_t s = 0; s < joint_.stages.size() && broken.empty(); ++s) {
       const verify::RankSpread spread = SpreadOf(s);
-      const std::vector<LayerPrice> prices =
-          choices_.pricer.PriceFor(verify::QueryOf(choices_.ClassOf(s), spread), joint_.per_stage);
+      PriceQuery query = verify::QueryOf(choices_.ClassOf(s), spread);
+      if (query != priced) prices = choices_.pricer.PriceFor(query, joint_.per_stage);
+      priced = std::move(query);
       if (prices.empty()) {
         broken.Add(StagePath(s) + ".joint", "must have degrees that divide the model");
       } else if (!CanRun(s, prices)) {

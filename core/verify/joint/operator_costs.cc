@@ -22,19 +22,21 @@ OperatorCosts::OperatorCosts(const OperatorGraph& graph, const std::vector<std::
     if (layer_of_[op].has_value()) operators_of_[*layer_of_[op]].push_back(op);
   }
   read_in_.resize(labels.size());
+  leaving_.resize(labels.size());
   for (std::size_t tensor = 0; tensor < graph.tensors.size(); ++tensor) AddTensor(tensor);
 }
 
 void OperatorCosts::AddTensor(std::size_t tensor) {
   // Operators of no layer are told by CheckLayers.
   const std::size_t producer = layer_of_[graph_.tensors[tensor].producer.index()].value_or(0);
-  std::pair<std::size_t, std::size_t>& ends = ends_.emplace_back(producer, producer);
+  std::pair<std::size_t, std::size_t> ends(producer, producer);
   for (const OperatorId consumer : graph_.tensors[tensor].consumers) {
     const std::optional<std::size_t>& layer = layer_of_[consumer.index()];
     if (!layer.has_value()) continue;
     ends = {std::min(ends.first, *layer), std::max(ends.second, *layer)};
     if (read_in_[*layer].empty() || read_in_[*layer].back() != tensor) read_in_[*layer].push_back(tensor);
   }
+  for (std::size_t layer = ends.first; layer < ends.second; ++layer) leaving_[layer].push_back(tensor);
 }
 
 void OperatorCosts::CheckLayers(Violations& violations) const {
@@ -97,10 +99,7 @@ double OperatorCosts::OutputOf(std::size_t layer, const DeviceClass& device, con
 
 double OperatorCosts::OutputOf(std::size_t layer, Question& question) const {
   double output = 0;
-  for (std::size_t tensor = 0; tensor < ends_.size(); ++tensor) {
-    const auto& [first, last] = ends_[tensor];
-    if (first <= layer && layer < last) output += BytesOf(graph_.tensors[tensor], question);
-  }
+  for (const std::size_t tensor : leaving_[layer]) output += BytesOf(graph_.tensors[tensor], question);
   // What goes back is as large as what went forward, or else tensors of its own.
   return has_backward_operators_ ? output / 2 : output;
 }

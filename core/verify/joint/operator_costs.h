@@ -74,11 +74,10 @@ class OperatorCosts {
   const bool has_backward_operators_;
   // By operator; nullopt: of no layer.
   std::vector<std::optional<std::size_t>> layer_of_;
-  // By layer, its operators, and the tensors that they read.
+  // By layer, its operators, the tensors that they read, and those with one end in it or before and another behind it.
   std::vector<std::vector<std::size_t>> operators_of_;
   std::vector<std::vector<std::size_t>> read_in_;
-  // By tensor, the first and the last layer of those that make and read it.
-  std::vector<std::pair<std::size_t, std::size_t>> ends_;
+  std::vector<std::vector<std::size_t>> leaving_;
   ChosenLayouts layouts_;
 };
 
