@@ -1,6 +1,7 @@
 #include "core/partition/noncontiguous/certify/set_pricing.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "core/base/index.h"
