@@ -13,15 +13,6 @@
 namespace planwright {
 namespace {
 
-// The layers on a class, `tier` apart.
-std::vector<LayerPrice> PricesAt(const JointSpace& space, const PipelineFamily& family, const Degrees& degrees,
-                                 int32_t number, int32_t tier) {
-  const DeviceRow& row = space.places.row();
-  const int64_t samples = family.SamplesOf(degrees, space.settings.per_stage);
-  const PriceQuery query = QueryOn(row.cluster(), row.At(number), tier, degrees, samples, family.sharding);
-  return space.pricer.PriceFor(query, space.settings.per_stage);
-}
-
 // Returns the prices on the closest devices of the class.
 std::vector<LayerPrice> ClosestPrices(const JointSpace& space, const PipelineFamily& family, const Degrees& degrees,
                                       int32_t number) {
@@ -316,6 +307,14 @@ int64_t LeastBusiestPasses(const std::vector<PipelineFamily>& families) {
   return LeastAmong(families, &PipelineFamily::busiest_passes_ps);
 }
 
+std::vector<LayerPrice> PricesAt(const JointSpace& space, const PipelineFamily& family, const Degrees& degrees,
+                                 int32_t number, int32_t tier) {
+  const DeviceRow& row = space.places.row();
+  const int64_t samples = family.SamplesOf(degrees, space.settings.per_stage);
+  const PriceQuery query = QueryOn(row.cluster(), row.At(number), tier, degrees, samples, family.sharding);
+  return space.pricer.PriceFor(query, space.settings.per_stage);
+}
+
 std::vector<SpreadOption> OptionsOf(const JointSpace& space, const PipelineFamily& family) {
   std::array<bool, kNumRecomputations> allowed{};
   for (const LayerRecomputation mode : space.settings.recomputation) allowed[static_cast<std::size_t>(mode)] = true;
@@ -327,20 +326,16 @@ std::vector<SpreadOption> OptionsOf(const JointSpace& space, const PipelineFamil
   for (const Degrees& degrees : family.degrees) {
     SpreadOption option{.degrees = degrees, .tables = {}, .num_tiers = space.places.num_tiers()};
     bool is_possible = false;
-    for (int32_t number = 0; number < space.places.row().num_classes(); ++number) {
-      const int32_t least = space.places.LeastTier(number, degrees.devices());
-      const int32_t most = least == 0 ? 0 : option.num_tiers - 1;
-      for (int32_t tier = 0; tier < option.num_tiers; ++tier) {
-        std::vector<LayerPrice> prices;
-        if (least <= tier && tier <= most) prices = PricesAt(space, family, degrees, number, tier);
-        const bool fits = CanRunAny(prices) && space.places.row().At(number).BlocksOf(degrees.devices()) > 0;
-        is_possible = is_possible || fits;
-        option.tables.push_back(
-            fits ? std::make_unique<StageTable>(space.segments, space.pricer.kinds(), std::move(prices), allowed,
-                                                space.places.row().At(number).memory_bytes, first_layers)
-                 : nullptr);
-      }
-    }
+    ForEachSite(space, degrees, [&](int32_t number, int32_t tier, bool can_be) {
+      std::vector<LayerPrice> prices;
+      if (can_be) prices = PricesAt(space, family, degrees, number, tier);
+      const bool fits = CanRunAny(prices);
+      is_possible = is_possible || fits;
+      option.tables.push_back(
+          fits ? std::make_unique<StageTable>(space.segments, space.pricer.kinds(), std::move(prices), allowed,
+                                              space.places.row().At(number).memory_bytes, first_layers)
+               : nullptr);
+    });
     if (is_possible) options.push_back(std::move(option));
   }
   return options;

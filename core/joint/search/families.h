@@ -79,6 +79,26 @@ std::vector<PipelineFamily> WithFirstLayersAgain(const JointSpace& space, const 
 int64_t LeastBusiestBound(const std::vector<PipelineFamily>& families);
 int64_t LeastBusiestPasses(const std::vector<PipelineFamily>& families);
 
+// Visits every class of the row and, in each, every distance of devices: visit(number, tier, can_be), whether a block
+// of ranks so spread may be there.
+template <typename Visit>
+void ForEachSite(const JointSpace& space, const Degrees& degrees, Visit visit) {
+  const int64_t devices = degrees.devices();
+  for (int32_t number = 0; number < space.places.row().num_classes(); ++number) {
+    const int32_t least = space.places.LeastTier(number, devices);
+    const int32_t most = least == 0 ? 0 : space.places.num_tiers() - 1;
+    const bool has_blocks = space.places.row().At(number).BlocksOf(devices) > 0;
+    for (int32_t tier = 0; tier < space.places.num_tiers(); ++tier) {
+      visit(number, tier, has_blocks && least <= tier && tier <= most);
+    }
+  }
+}
+
+// The layers of a stage of `family` so spread, on devices of a class that are `tier` apart; empty: the degrees do not
+// divide the model.
+std::vector<LayerPrice> PricesAt(const JointSpace& space, const PipelineFamily& family, const Degrees& degrees,
+                                 int32_t number, int32_t tier);
+
 // The ways to spread a stage of `family`; empty: none is possible on any class.
 std::vector<SpreadOption> OptionsOf(const JointSpace& space, const PipelineFamily& family);
 

@@ -10,6 +10,7 @@
 #include "core/base/units.h"
 #include "core/joint/cost/stage_cost.h"
 #include "core/joint/search/cap_search.h"
+#include "core/joint/search/dominance.h"
 #include "core/joint/search/equal_stages.h"
 #include "core/joint/search/families.h"
 #include "core/joint/search/interleaved.h"
@@ -129,19 +130,23 @@ class JointSearch {
 
   int64_t BoundSimulated(int64_t known) {
     int64_t bound = known;
-    const JointSpace space = SpaceOf(request_.settings);
     if (Allows(uniform_, PipelineOrder::kOneFOneB)) {
-      const std::vector<PipelineFamily> families = ListFamilies(space, poller_);
+      const JointSpace space = SpaceOf(request_.settings);
+      const std::vector<PipelineFamily> families = NeededOf(space, ListFamilies(space, poller_));
       if (poller_.ShouldStopNow()) return 0;
       bound = std::min(bound, BoundPlainSteps(space, families, bound));
     }
-    if (Allows(uniform_, PipelineOrder::kInterleaved)) {
-      const JointSpace uniform = SpaceOf(uniform_);
-      bound = std::min(bound, BoundInterleaved(uniform, ListFamilies(uniform, poller_), bound, poller_));
+    const JointSpace uniform = SpaceOf(uniform_);
+    const std::vector<PipelineOrder> phased = PhasedOrders(uniform_);
+    std::vector<PipelineFamily> families;
+    if (Allows(uniform_, PipelineOrder::kInterleaved) || !phased.empty()) {
+      families = NeededOf(uniform, ListFamilies(uniform, poller_));
     }
-    for (const PipelineOrder order : PhasedOrders(uniform_)) {
-      const JointSpace uniform = SpaceOf(uniform_);
-      bound = std::min(bound, BoundPhased(uniform, order, ListFamilies(uniform, poller_), bound, poller_));
+    if (Allows(uniform_, PipelineOrder::kInterleaved)) {
+      bound = std::min(bound, BoundInterleaved(uniform, families, bound, poller_));
+    }
+    for (const PipelineOrder order : phased) {
+      bound = std::min(bound, BoundPhased(uniform, order, families, bound, poller_));
     }
     return poller_.ShouldStopNow() ? 0 : bound;
   }
@@ -153,18 +158,21 @@ class JointSearch {
     const JointSpace uniform = SpaceOf(uniform_);
     const std::vector<PipelineFamily> families = ListOf(uniform);
     outcome_.counters["families"] = static_cast<int64_t>(families.size());
-    if (Allows(uniform_, PipelineOrder::kOneFOneB)) SearchPlainStages(uniform, families);
-    if (IsEnough()) return;
-    if (Allows(uniform_, PipelineOrder::kInterleaved)) SearchInterleavedStages(uniform, families);
+    const bool has_plain = Allows(uniform_, PipelineOrder::kOneFOneB);
     const std::vector<PipelineOrder> phased = PhasedOrders(uniform_);
+    // People see all of equal stages, needless ones as well.
+    if (has_plain) TryEqualStages(uniform, PipelineOrder::kOneFOneB, families);
+    const std::vector<PipelineFamily> needed = NeededOf(uniform, families);
+    if (has_plain) SearchPlainStages(uniform, needed);
+    if (IsEnough()) return;
+    if (Allows(uniform_, PipelineOrder::kInterleaved)) SearchInterleavedStages(uniform, needed);
     if (!phased.empty() && outcome_.equal_stages.empty()) TryEqualStages(uniform, phased.front(), families);
     for (const PipelineOrder order : phased) {
-      if (!IsEnough()) SearchPhasedStages(uniform, order, families);
+      if (!IsEnough()) SearchPhasedStages(uniform, order, needed);
     }
   }
 
   void SearchPlainStages(const JointSpace& uniform, const std::vector<PipelineFamily>& families) {
-    TryEqualStages(uniform, PipelineOrder::kOneFOneB, families);
     if (uniform_.first_layers_alike) {
       SearchFirstLayersAlike(uniform, families);
     } else {
@@ -179,6 +187,10 @@ class JointSearch {
     is_list_cut_ = is_list_cut_ || poller_.ShouldStopNow();
     floor_ = std::min(floor_, LeastBusiestPasses(families));
     return families;
+  }
+
+  std::vector<PipelineFamily> NeededOf(const JointSpace& space, std::vector<PipelineFamily> families) {
+    return WithoutNeedless(space, std::move(families), poller_);
   }
 
   JointSpace SpaceOf(const JointSettings& settings) const {
@@ -321,7 +333,7 @@ class JointSearch {
 
   void SearchPerStage() {
     const JointSpace space = SpaceOf(request_.settings);
-    SearchFamilies(space, ListOf(space), true);
+    SearchFamilies(space, NeededOf(space, ListOf(space)), true);
   }
 
   void SearchInterleavedStages(const JointSpace& space, const std::vector<PipelineFamily>& families) {
