@@ -68,7 +68,44 @@ Case Plain(Case made, bool per_stage) {
   joint.shardings = {Sharding::kOptimizer};
   joint.orders = {PipelineOrder::kOneFOneB};
   joint.per_stage = per_stage;
+  made.name += per_stage ? ", by stage" : ", uniform";
   return made;
+}
+
+// With context degrees, all shardings and all schedules besides, for which five times the figures are wanted.
+Case WithAll(Case made, bool per_stage) {
+  JointSettings& joint = *made.problem.joint;
+  joint.context_degrees = {1, 2, 4, 8};
+  joint.shardings = {Sharding::kNone, Sharding::kOptimizer, Sharding::kGradients, Sharding::kParameters};
+  joint.orders = {PipelineOrder::kOneFOneB, PipelineOrder::kGpipe, PipelineOrder::kInterleaved,
+                  PipelineOrder::kZeroBubble};
+  joint.per_stage = per_stage;
+  made.name += per_stage ? ", all choices by stage" : ", all choices";
+  return made;
+}
+
+void AddUnlikeRows(const TransformerPricer& pricer, const Degrees& degrees, int64_t samples,
+                   std::vector<MeasuredLayer>& rows) {
+  const std::vector<LayerPrice> prices = pricer.Price({.device_class = DeviceClassId(0),
+                                                       .degrees = degrees,
+                                                       .samples = samples,
+                                                       .sharding = Sharding::kOptimizer,
+                                                       .crosses_nodes = degrees.devices() > 8,
+                                                       .devices_per_node = 8});
+  if (prices.empty()) return;
+  for (std::size_t layer = 1; layer + 1 < pricer.labels().size(); ++layer) {
+    RandomStream random(layer);
+    const double factor = 0.5 + static_cast<double>(random.Below(1'500)) / 1'000;
+    const LayerPrice& price = prices[static_cast<std::size_t>(pricer.kinds()[layer])];
+    MeasuredLayer row;
+    row.layer = pricer.labels()[layer];
+    row.tensor_degree = degrees.tensor;
+    row.context_degree = degrees.context;
+    row.samples = samples;
+    row.forward_ms = factor * ToMilliseconds(Picoseconds(price.forward_ps));
+    row.backward_ms = factor * ToMilliseconds(Picoseconds(price.backward_ps));
+    rows.push_back(std::move(row));
+  }
 }
 
 // Every layer takes its own time: between half and twice of what is computed, at every degree.
@@ -78,25 +115,9 @@ Case Unlike(Case made) {
   const TrainingCluster training = *MakeTrainingCluster(made.cluster, devices, 0);
   const TransformerPricer pricer(*made.graph.transformer, made.cluster, training.inside, training.between);
   std::vector<MeasuredLayer> rows;
-  for (const int32_t tensor : {1, 2, 4, 8}) {
-    for (const int64_t samples : {1, 2, 4, 8, 16}) {
-      const std::vector<LayerPrice> prices = pricer.Price({.device_class = DeviceClassId(0),
-                                                           .degrees = {.tensor = tensor},
-                                                           .samples = samples,
-                                                           .sharding = Sharding::kOptimizer,
-                                                           .devices_per_node = 8});
-      for (std::size_t layer = 1; layer + 1 < pricer.labels().size(); ++layer) {
-        RandomStream random(layer);
-        const double factor = 0.5 + static_cast<double>(random.Below(1'500)) / 1'000;
-        const LayerPrice& price = prices[static_cast<std::size_t>(pricer.kinds()[layer])];
-        MeasuredLayer row;
-        row.layer = pricer.labels()[layer];
-        row.tensor_degree = tensor;
-        row.samples = samples;
-        row.forward_ms = factor * ToMilliseconds(Picoseconds(price.forward_ps));
-        row.backward_ms = factor * ToMilliseconds(Picoseconds(price.backward_ps));
-        rows.push_back(std::move(row));
-      }
+  for (const int64_t samples : {1, 2, 4, 8, 16}) {
+    for (const int32_t tensor : {1, 2, 4, 8}) {
+      for (const int32_t context : {1, 2, 4, 8}) AddUnlikeRows(pricer, {tensor, context}, samples, rows);
     }
   }
   made.graph.transformer->measured_layers = std::move(rows);
@@ -106,6 +127,14 @@ Case Unlike(Case made) {
 std::string Chain(int layers) {
   return absl::StrCat("transformer?kind=llama&layers=", layers,
                       "&hidden=8192&heads=64&kv_heads=8&ffn=28672&vocab=128256&sequence=4096");
+}
+
+std::vector<Case> Chains() {
+  return {CaseOf("100 layers, 1,024 devices", Chain(100), "dgx-h100:128", 1'024),
+          CaseOf("200 layers, 4,096 devices", Chain(200), "dgx-h100:512", 4'096),
+          Unlike(CaseOf("200 unlike layers, 4,096 devices", Chain(200), "dgx-h100:512", 4'096)),
+          CaseOf("100 layers, 16,384 devices", Chain(100), "dgx-h100:2048", 16'384),
+          Mixed(CaseOf("100 layers, 256 and 256 of two classes", Chain(100), "dgx-h100:64", 512), "dgx-a100:64")};
 }
 
 std::vector<Case> Cases() {
@@ -121,27 +150,11 @@ std::vector<Case> Cases() {
   cases.push_back(Fewest(of_many, std::nullopt));
   cases.push_back(Fewest(of_many, 300'000));
   cases.back().name += ", 300,000 tokens/s";
-  for (const bool per_stage : {false, true}) {
-    const char* spread = per_stage ? ", by stage" : ", uniform";
-    cases.push_back(
-        Plain(CaseOf(absl::StrCat("100 layers, 1,024 devices", spread), Chain(100), "dgx-h100:128", 1'024), per_stage));
-    cases.push_back(
-        Plain(CaseOf(absl::StrCat("200 layers, 4,096 devices", spread), Chain(200), "dgx-h100:512", 4'096), per_stage));
-    cases.push_back(Plain(
-        Unlike(CaseOf(absl::StrCat("200 unlike layers, 4,096 devices", spread), Chain(200), "dgx-h100:512", 4'096)),
-        per_stage));
-    cases.push_back(Plain(
-        CaseOf(absl::StrCat("100 layers, 16,384 devices", spread), Chain(100), "dgx-h100:2048", 16'384), per_stage));
-    cases.push_back(Plain(
-        Mixed(CaseOf(absl::StrCat("100 layers, 256 and 256 of two classes", spread), Chain(100), "dgx-h100:64", 512),
-              "dgx-a100:64"),
-        per_stage));
+  for (const bool has_all : {false, true}) {
+    for (const bool per_stage : {false, true}) {
+      for (const Case& chain : Chains()) cases.push_back(has_all ? WithAll(chain, per_stage) : Plain(chain, per_stage));
+    }
   }
-  Case everything = CaseOf("100 layers, 1,024 devices, all choices", Chain(100), "dgx-h100:128", 1'024);
-  everything.problem.joint->context_degrees = {1, 2, 4, 8};
-  everything.problem.joint->shardings = {Sharding::kNone, Sharding::kOptimizer, Sharding::kGradients,
-                                         Sharding::kParameters};
-  cases.push_back(std::move(everything));
   return cases;
 }
 
@@ -187,7 +200,7 @@ void Measure(const Case& from, benchmarks::Table& table) {
 int main(int argc, char** argv) {
   absl::SetProgramUsageMessage("Measures the joint search.");
   absl::ParseCommandLine(argc, argv);
-  planwright::benchmarks::Table table({{"case", 46},
+  planwright::benchmarks::Table table({{"case", 60},
                                        {"plan", 18},
                                        {"step", 9},
                                        {"of peak", 7},

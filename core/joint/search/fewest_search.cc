@@ -10,6 +10,7 @@
 
 #include "core/base/units.h"
 #include "core/joint/cost/stage_cost.h"
+#include "core/joint/search/dominance.h"
 #include "core/joint/search/families.h"
 #include "core/joint/search/pipeline_plan.h"
 #include "core/joint/search/places.h"
@@ -56,12 +57,12 @@ class FewestSearch {
 
   FewestOutcome Run() {
     const JointSpace uniform = SpaceOf(uniform_);
-    std::vector<PipelineFamily> families = ListFamilies(uniform, poller_);
+    std::vector<PipelineFamily> families = NeededOf(uniform);
     if (uniform_.first_layers_alike) families = WithFirstLayersAgain(uniform, families, poller_);
     SearchFamilies(uniform, std::move(families));
     if (request_.settings.per_stage) {
       const JointSpace space = SpaceOf(request_.settings);
-      SearchFamilies(space, ListFamilies(space, poller_));
+      SearchFamilies(space, NeededOf(space));
     }
     outcome_.is_proven = !poller_.ShouldStopNow();
     return std::move(outcome_);
@@ -69,6 +70,10 @@ class FewestSearch {
 
  private:
   using Open = std::priority_queue<DeviceInterval, std::vector<DeviceInterval>, TakesMore>;
+
+  std::vector<PipelineFamily> NeededOf(const JointSpace& space) {
+    return WithoutNeedless(space, ListFamilies(space, poller_), poller_);
+  }
 
   JointSpace SpaceOf(const JointSettings& settings) const {
     return {request_.pricer, places_, segments_, settings, request_.reserved_bytes};
