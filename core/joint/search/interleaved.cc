@@ -334,7 +334,7 @@ class InterleavedSearch {
       JointStage& stage = plan.stages.emplace_back();
       stage.degrees = degrees;
       stage.first_slot = static_cast<int32_t>(slots[static_cast<std::size_t>(s)]);
-      for (std::size_t chunk = static_cast<std::size_t>(s); chunk + 1 < cuts.size();
+      for (auto chunk = static_cast<std::size_t>(s); chunk + 1 < cuts.size();
            chunk += static_cast<std::size_t>(candidate.num_stages)) {
         const auto layers = static_cast<std::size_t>(cuts[chunk + 1] - cuts[chunk]);
         stage.chunks.push_back({cuts[chunk], std::vector(layers, LayerRecomputation::kNone)});

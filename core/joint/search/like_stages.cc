@@ -310,7 +310,9 @@ LikeStages::Load LikeStages::LoadOf(int32_t stage, int32_t layers) const {
             .spared = stages - (2 * behind + 1)};
   if (load.spared <= 0) return load;
   const int64_t forward = layers * price_.forward_ps + EndOf(stage).price.forward_ps + OneWayCutsPs(stage);
-  const LayerPrice least = behind == 0 ? last_.price : are_alike_ ? price_ : LayerPrice{};
+  // Of layers of other kinds nothing is known.
+  const LayerPrice dealt = are_alike_ ? price_ : LayerPrice{};
+  const LayerPrice& least = behind == 0 ? last_.price : dealt;
   load.whole_front =
       LastChunksPs(behind, true) + WholePassPs(false) - stages * forward + load.spared * least.forward_ps;
   load.whole_back =
@@ -416,6 +418,7 @@ bool LikeStages::MayHoldOthersBy(int64_t cap, const std::vector<std::vector<Load
   most[0] = 0;
   for (const std::vector<Load>& own : loads) {
     std::vector<int64_t> left;
+    left.reserve(own.size());
     for (const Load& load : own) left.push_back(LeftForOthersPs(load, cap));
     std::vector<int64_t> next(all + 1, -1);
     for (std::size_t before = 0; before <= all; ++before) {

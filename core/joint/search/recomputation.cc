@@ -270,9 +270,9 @@ std::optional<RecomputationChoice> ChooseRecomputation(const std::vector<LayerGr
   if (!with.has_value()) return without;
   if (!without.has_value()) return with;
   const bool is_without = without->extra_ps <= with->extra_ps || !UsesFull(*with);
+  const int64_t bound_ps = std::min(without->bound_ps, with->bound_ps);
   RecomputationChoice best = is_without ? *std::move(without) : *std::move(with);
-  best.bound_ps = is_without ? std::min(best.bound_ps, with.has_value() ? with->bound_ps : best.bound_ps)
-                             : std::min(best.bound_ps, without->bound_ps);
+  best.bound_ps = bound_ps;
   return best;
 }
 

@@ -128,12 +128,16 @@ void StagePass::SetWeights() {
 // relaxation).
 void StagePass::SetDuals() {
   const double devices = left_.front();
-  for (double share = 0.25; share <= 1.01 * devices; share *= 2) prices_.push_back(share / devices);
+  double share = 0.25;
+  while (share <= 1.01 * devices) {
+    prices_.push_back(share / devices);
+    share *= 2;
+  }
   priced_rest_.assign(prices_.size(), 0);
   for (int32_t layer = 0; layer < num_layers_; ++layer) {
     const std::size_t before = priced_rest_.size() - prices_.size();
     for (std::size_t price = 0; price < prices_.size(); ++price) {
-      double least = static_cast<double>(kBeyondAll);
+      auto least = static_cast<double>(kBeyondAll);
       for (const SpreadOption& option : options_) {
         for (std::size_t number = 0; number < weights_.size(); ++number) {
           const StageTable* table = option.ClosestAt(static_cast<int32_t>(number));
@@ -186,7 +190,7 @@ bool StagePass::MayHave(int64_t stages, int32_t first_layer) const {
   return first_layer == 0 ? left == 0 : left > 0 && left <= first_layer;
 }
 
-int64_t StagePass::BaseOf(const SpreadOption& option, int32_t first, int32_t end) const {
+int64_t StagePass::BaseOf(const SpreadOption& option, int32_t first, int32_t end) {
   int64_t least = kBeyondAll;
   for (const auto& table : option.tables) {
     if (table != nullptr) least = std::min(least, table->BasePs(first, end));
@@ -219,9 +223,7 @@ void StagePass::ExtendBy(const PlacedStage& stage, const Label& behind, int32_t 
   StageTable* table = site.tables[own];
   // The class cannot have it on devices so far apart; or the label behind counts on another distance: a twin has this.
   if (table == nullptr || !IsSoFarFrom(stage, end, behind)) return;
-  const auto transfer = [&](int32_t layer, int32_t tier) {
-    return site.transfers[static_cast<std::size_t>(layer * num_tiers_ + tier)];
-  };
+  const auto transfer = [&](int32_t layer, int32_t tier) { return site.transfers[Index(layer * num_tiers_ + tier)]; };
   const int64_t sent = transfer(stage.end_layer, behind.tier);
   const int64_t least = table->BasePs(stage.first_layer, stage.end_layer) + sent;
   // Recomputation and the transfer before the stage only add to both: what is too much without them stays so.

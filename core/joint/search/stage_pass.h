@@ -8,6 +8,7 @@
 #include <optional>
 #include <vector>
 
+#include "core/base/index.h"
 #include "core/base/polling.h"
 #include "core/joint/search/places.h"
 #include "core/joint/search/stage_table.h"
@@ -27,9 +28,7 @@ struct SpreadOption {
   std::vector<std::unique_ptr<StageTable>> tables;
   int32_t num_tiers = 2;
 
-  StageTable* At(int32_t number, int32_t tier) const {
-    return tables[static_cast<std::size_t>(number * num_tiers + tier)].get();
-  }
+  StageTable* At(int32_t number, int32_t tier) const { return tables[Index(number * num_tiers + tier)].get(); }
   // The table for the closest devices of a class; nullptr: not on that class.
   StageTable* ClosestAt(int32_t number) const {
     for (int32_t tier = 0; tier < num_tiers; ++tier) {
@@ -160,9 +159,7 @@ class StagePass {
   };
 
   void SetSites();
-  const Site& SiteOf(int32_t option, int32_t number) const {
-    return sites_[static_cast<std::size_t>(option * num_classes_ + number)];
-  }
+  const Site& SiteOf(int32_t option, int32_t number) const { return sites_[Index(option * num_classes_ + number)]; }
   void SetBounds();
   void SetDuals();
   void SetWeights();
@@ -177,7 +174,7 @@ class StagePass {
   bool MayHave(int64_t stages, int32_t first_layer) const;
   // At least so many stages are before `stages` ones.
   int64_t StagesLeft(int64_t stages) const { return num_stages_.has_value() ? *num_stages_ - stages : 0; }
-  int64_t BaseOf(const SpreadOption& option, int32_t first, int32_t end) const;
+  static int64_t BaseOf(const SpreadOption& option, int32_t first, int32_t end) const;
   // Limits on a stage's measure, on its passes without transfers and recomputation, and on the sum over all stages.
   struct Most {
     int64_t cap = 0;

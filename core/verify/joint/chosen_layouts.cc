@@ -145,7 +145,10 @@ struct ChosenLayouts::Walk {
   // The first choices that take the least.
   Choice Best() {
     Choice chosen;
-    if (IsTooMuch()) return Choice(order.size(), 0);
+    if (IsTooMuch()) {
+      chosen.assign(order.size(), 0);
+      return chosen;
+    }
     for (std::size_t place = 0; place < order.size(); ++place) {
       const int64_t least = Rest(place, chosen);
       for (std::size_t choice = 0; choice < layouts[place].size(); ++choice) {

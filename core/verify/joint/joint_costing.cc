@@ -93,9 +93,9 @@ class JointCosting {
     std::vector<LayerPrice> prices;
     for (std::size_t s = 0; s < joint_.stages.size() && broken.empty(); ++s) {
       const verify::RankSpread spread = SpreadOf(s);
-      PriceQuery query = verify::QueryOf(choices_.ClassOf(s), spread);
+      const PriceQuery query = verify::QueryOf(choices_.ClassOf(s), spread);
       if (query != priced) prices = choices_.pricer.PriceFor(query, joint_.per_stage);
-      priced = std::move(query);
+      priced = query;
       if (prices.empty()) {
         broken.Add(StagePath(s) + ".joint", "must have degrees that divide the model");
       } else if (!CanRun(s, prices)) {
@@ -368,6 +368,7 @@ class JointCosting {
 
   void Simulate() {
     std::vector<verify::StepRun> runs;
+    runs.reserve(runs_.size());
     for (const auto& [run, times] : runs_) runs.push_back(times);
     if (static_cast<int64_t>(runs.size()) * joint_.micro_batches > kMaxTasks) return;
     const std::vector<int64_t> ends = verify::EndsOfStep(runs, joint_.order, num_stages(), joint_.micro_batches);

@@ -198,12 +198,12 @@ void OperatorCosts::AddDataRanks(const DeviceClass& device, const TrainingEffici
 }
 
 double OperatorCosts::RingPs(double bytes, int64_t ranks, int64_t apart, const RankSpread& spread,
-                             const TrainingEfficiency& efficiency) const {
+                             const TrainingEfficiency& efficiency) {
   if (ranks < 2 || bytes <= 0) return 0;
   const MachineLink& inside = spread.inside;
   const MachineLink& between = spread.between;
   double speed = inside.bytes_per_second;
-  double latency = static_cast<double>(inside.latency_ps);
+  auto latency = static_cast<double>(inside.latency_ps);
   if (spread.degrees.devices() > spread.node_size && ranks * apart > spread.node_size) {
     const int64_t in_node = std::max<int64_t>(1, std::min(ranks, spread.node_size / apart));
     speed = std::min(speed, static_cast<double>(in_node) * between.bytes_per_second);

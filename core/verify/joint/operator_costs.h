@@ -66,8 +66,8 @@ class OperatorCosts {
   void AddDataRanks(const DeviceClass& device, const TrainingEfficiency& efficiency, const RankSpread& spread,
                     const Held& held, RankCosts& costs) const;
   // Picoseconds that a gather or a scatter of `bytes` takes in a ring of ranks that are so far apart.
-  double RingPs(double bytes, int64_t ranks, int64_t apart, const RankSpread& spread,
-                const TrainingEfficiency& efficiency) const;
+  static double RingPs(double bytes, int64_t ranks, int64_t apart, const RankSpread& spread,
+                       const TrainingEfficiency& efficiency);
 
   const OperatorGraph& graph_;
   const ResolvedMemory& memory_;

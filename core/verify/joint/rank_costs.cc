@@ -275,7 +275,8 @@ class RankCosting {
     if (is_head_) costs_.workspace = (w_ + 6) * tokens_ * N(shape_.vocabulary) / t_;
     auto& whole = costs_.modes[static_cast<std::size_t>(LayerRecomputation::kNone)];
     if (is_embedding_ || is_head_) {
-      const double bytes = is_head_ ? 2 * w_ * h_ : (shape_.dropout ? h_ : 0);
+      const double masks = shape_.dropout ? h_ : 0;
+      const double bytes = is_head_ ? 2 * w_ * h_ : masks;
       whole = {0, bytes * tokens_ / t_};
       return;
     }

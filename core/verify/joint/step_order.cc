@@ -143,9 +143,9 @@ class StepGraph {
 
 int64_t ClosedFormPs(const StepSums& sums, PipelineOrder order, int64_t num_devices, int64_t chunks,
                      int64_t micro_batches) {
-  const auto& [forward, backward, weights] = sums.most;
+  const StepRun& most = sums.most;
   __extension__ using Wide = __int128;
-  const Wide both = Wide{forward} + backward;
+  const Wide both = Wide{most.forward_ps} + most.backward_ps;
   const Wide others = micro_batches - 1;
   const auto step = [&]() -> Wide {
     switch (order) {
@@ -154,8 +154,8 @@ int64_t ClosedFormPs(const StepSums& sums, PipelineOrder order, int64_t num_devi
       case PipelineOrder::kGpipe:
         return sums.sum_ps + others * both;
       case PipelineOrder::kZeroBubble:
-        return (others + 1) * (both + weights) +
-               (num_devices - 1) * std::max({Wide{forward}, Wide{backward}, both - weights});
+        return (others + 1) * (both + most.weights_ps) +
+               (num_devices - 1) * std::max({Wide{most.forward_ps}, Wide{most.backward_ps}, both - most.weights_ps});
       case PipelineOrder::kInterleaved:
         break;
     }
