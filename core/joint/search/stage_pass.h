@@ -174,7 +174,7 @@ class StagePass {
   bool MayHave(int64_t stages, int32_t first_layer) const;
   // At least so many stages are before `stages` ones.
   int64_t StagesLeft(int64_t stages) const { return num_stages_.has_value() ? *num_stages_ - stages : 0; }
-  static int64_t BaseOf(const SpreadOption& option, int32_t first, int32_t end) const;
+  static int64_t BaseOf(const SpreadOption& option, int32_t first, int32_t end);
   // Limits on a stage's measure, on its passes without transfers and recomputation, and on the sum over all stages.
   struct Most {
     int64_t cap = 0;
