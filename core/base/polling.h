@@ -22,11 +22,16 @@ class Poller {
     return ShouldStopNow();
   }
 
+  // To be called where tables would take more than limits.memory_bytes: it is true from then on.
+  void StopForGood() { has_stopped_ = true; }
+
   // Looks at once.
   bool ShouldStopNow() {
     has_stopped_ = has_stopped_ || CheckInterruption(limits_).has_value();
     return has_stopped_;
   }
+
+  const SolveLimits& limits() const { return limits_; }
 
  private:
   static constexpr int64_t kUnitsPerLook = 1 << 10;

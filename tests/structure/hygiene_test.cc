@@ -183,7 +183,7 @@ TEST(HygieneTest, PagesThatSourcesCiteExist) {
 std::vector<std::string> CitedSections(const std::string& text) {
   // Comments of several lines are one text.
   static const std::regex comment_break(R"(\n\s*(//|#)\s*)");
-  static const std::regex citation(R"((docs/[\w-]+\.md) sections? (\d+(?:(?:, | and | to )\d+)*))");
+  static const std::regex citation(R"((docs/[\w-]+\.md),? sections? (\d+(?:(?:, | and | to )\d+)*))");
   static const std::regex number(R"(\d+)");
   const std::string joined = std::regex_replace(text, comment_break, " ");
   std::vector<std::string> cited;
@@ -197,7 +197,7 @@ std::vector<std::string> CitedSections(const std::string& text) {
 }
 
 TEST(HygieneTest, SectionsThatSourcesCiteExist) {
-  EXPECT_THAT(CitedSections("// (docs/mapping.md sections 3, 7\n// and 20; docs/cost-model.md section 4). section 5"),
+  EXPECT_THAT(CitedSections("// (docs/mapping.md, sections 3, 7\n// and 20; docs/cost-model.md section 4). section 5"),
               testing::ElementsAre("docs/mapping.md section 3", "docs/mapping.md section 7",
                                    "docs/mapping.md section 20", "docs/cost-model.md section 4"));
   std::set<std::string> sections;

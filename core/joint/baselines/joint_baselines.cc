@@ -46,17 +46,18 @@ std::string Objection(const JointSettings& settings, const JointPlan& plan) {
 
 }  // namespace
 
-std::vector<JointBaseline> JointBaselines(const BaselineQuestion& question, const SolveLimits& limits) {
+std::vector<JointBaseline> JointBaselines(const BaselineQuestion& question, const SolveLimits& limits,
+                                          bool is_cut_off) {
   std::vector<JointBaseline> baselines;
   const auto add = [&](const char* algorithm, std::optional<JointPlan> plan, const char* otherwise) {
     std::string reason = plan.has_value() ? Objection(question.settings, *plan) : otherwise;
     baselines.push_back({algorithm, std::move(plan), std::move(reason)});
   };
-  if (limits.stop.stop_requested()) {
-    for (const char* algorithm : {"data_parallel", "alpa"}) add(algorithm, std::nullopt, kNoTime);
-    return baselines;
+  if (is_cut_off) {
+    add("data_parallel", std::nullopt, kNoTime);
+  } else {
+    add("data_parallel", ShardedDataParallel(question), "the model does not fit, even sharded and computed again");
   }
-  add("data_parallel", ShardedDataParallel(question), "the model does not fit, even sharded and computed again");
   if (question.cluster.classes.size() > 1) {
     add("alpa", std::nullopt, "it is for devices of one class");
     return baselines;

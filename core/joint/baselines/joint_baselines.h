@@ -20,8 +20,10 @@ struct JointBaseline {
   std::string reason;
 };
 
-// Sharded data parallelism and Alpa's program, which takes some hundredths of a second.
-std::vector<JointBaseline> JointBaselines(const BaselineQuestion& question, const SolveLimits& limits);
+// Sharded data parallelism and Alpa's program, which takes some hundredths of a second. `is_cut_off`: nobody waits for
+// more, so that what asks no clock is left out.
+std::vector<JointBaseline> JointBaselines(const BaselineQuestion& question, const SolveLimits& limits,
+                                          bool is_cut_off = false);
 
 }  // namespace planwright
 

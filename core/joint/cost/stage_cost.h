@@ -1,4 +1,4 @@
-// What a stage of the joint search costs (docs/cost-model.md, section 23): the one definition that reports, baselines
+// What a stage of the joint search costs (docs/joint-search.md, section 2): the one definition that reports, baselines
 // and searches share; core/verify has its own.
 #ifndef PLANWRIGHT_CORE_JOINT_COST_STAGE_COST_H_
 #define PLANWRIGHT_CORE_JOINT_COST_STAGE_COST_H_

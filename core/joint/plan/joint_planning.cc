@@ -116,7 +116,7 @@ class JointPlanner {
 
   absl::Status NoPlan(bool is_interrupted) const {
     if (!is_interrupted) return NothingFitsError(question_, orders_.front(), limits_);
-    return NotInTimeError(limits_);
+    return NotWithinLimitsError(limits_);
   }
 
   void Complete(JointAnswer& answer) {

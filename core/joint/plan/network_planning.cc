@@ -398,7 +398,7 @@ class NetworkPlanner {
       return violations.ToStatus();
     }
     if (!is_interrupted_) return NothingFitsError(question_, closest_, limits_);
-    return NotInTimeError(limits_);
+    return NotWithinLimitsError(limits_);
   }
 
   // No plan's step takes less, task by task.

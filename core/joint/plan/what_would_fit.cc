@@ -210,8 +210,14 @@ Infeasibility WhatWouldFit(const JointQuestion& question, const JointRequest& re
 
 }  // namespace
 
-absl::Status NotInTimeError(const SolveLimits& limits) {
-  if (limits.stop.stop_requested()) return absl::CancelledError("cancelled before a plan was found");
+absl::Status NotWithinLimitsError(const SolveLimits& limits) {
+  const std::optional<Interruption> why = CheckInterruption(limits);
+  if (why == Interruption::kCancelled) return absl::CancelledError("cancelled before a plan was found");
+  if (!why.has_value()) {
+    return absl::ResourceExhaustedError(
+        "no plan was found in the memory that searches may take; restrict degrees or micro-batches, or give the server "
+        "more memory");
+  }
   return NoPlanFoundError("no plan was found in time; allow more time", SpentLimit::kTime);
 }
 
@@ -219,7 +225,7 @@ absl::Status NothingFitsError(const JointQuestion& question, const TrainingClust
                               const SolveLimits& limits) {
   const JointRequest request{question.pricer, cluster, question.settings, question.reserved_bytes};
   const std::optional<bool> may_take_too_long = MayTakeTooLong(request, limits);
-  if (!may_take_too_long.has_value()) return NotInTimeError(limits);
+  if (!may_take_too_long.has_value()) return NotWithinLimitsError(limits);
   if (!*may_take_too_long) return InfeasibleError(WhatWouldFit(question, request, limits));
   Violations violations;
   violations.Add("problem.joint.global_batch",

@@ -13,11 +13,12 @@ namespace planwright {
 // of pairs. FAILED_PRECONDITION (InfeasibilityOf): plans again with choices that the question rules out, and on more
 // nodes of its first class, whole ones where a limit to the devices leaves out part of one; minimum_devices is that of
 // its settings, 0 where no number of nodes that was tried holds the model. INVALID_ARGUMENT (ViolationsOf): there may
-// be plans, which take too long to be looked for. Or NotInTimeError.
+// be plans, which take too long to be looked for. Or NotWithinLimitsError.
 absl::Status NothingFitsError(const JointQuestion& question, const TrainingCluster& cluster, const SolveLimits& limits);
 
-// The error of a search that was told to stop: CANCELLED, or DEADLINE_EXCEEDED (IsNoPlanFound).
-absl::Status NotInTimeError(const SolveLimits& limits);
+// The error of a search that was told to stop, CANCELLED or DEADLINE_EXCEEDED (IsNoPlanFound), or else had no memory
+// left: RESOURCE_EXHAUSTED.
+absl::Status NotWithinLimitsError(const SolveLimits& limits);
 
 }  // namespace planwright
 

@@ -13,7 +13,7 @@ namespace {
 
 // Units of polling of a comparison of two ways, which most often ends with the first layer.
 constexpr int64_t kUnitsPerPair = 8;
-constexpr int64_t kUnitsPerPrice = 100;
+constexpr int64_t kUnitsPerPrice = 1'000;
 
 bool CostsNoMore(const LayerPrice& a, const LayerPrice& b) {
   for (std::size_t mode = 0; mode < a.modes.size(); ++mode) {
@@ -63,8 +63,8 @@ class EqualDivision {
     for (const PipelineFamily* family : families_) {
       std::vector<Way>& ways = ways_.emplace_back();
       for (const Degrees& degrees : family->degrees) {
+        if (poller_.ShouldStop(kUnitsPerPrice)) return;
         Way& way = ways.emplace_back(Way{degrees, {}});
-        poller_.ShouldStop(kUnitsPerPrice);
         ForEachSite(space, degrees, [&](int32_t number, int32_t tier, bool can_be) {
           way.prices.push_back(can_be ? PricesAt(space, *family, degrees, number, tier) : std::vector<LayerPrice>());
         });
@@ -74,9 +74,11 @@ class EqualDivision {
 
   // Leaves families that are needless without degrees.
   void Run() {
+    // Then not all prices are known.
+    if (poller_.ShouldStopNow()) return;
     for (std::vector<Way>& ways : ways_) LeaveOutWays(ways);
     for (std::size_t family = 0; family < ways_.size() && !poller_.ShouldStopNow(); ++family) {
-      if (IsFamilyNeedless(family)) ways_[family].clear();
+      if (IsNeedless(family)) ways_[family].clear();
     }
     for (std::size_t family = 0; family < ways_.size(); ++family) {
       families_[family]->degrees.clear();
@@ -85,17 +87,14 @@ class EqualDivision {
   }
 
  private:
-  // Of ways that are as good as each other the one with the lower number stays.
-  bool IsNeedless(const Way& way, std::size_t number, const Way& other, std::size_t other_number) {
-    poller_.ShouldStop(kUnitsPerPair);
-    return other.IsNoWorseThan(way) && (other_number < number || !way.IsNoWorseThan(other));
-  }
-
+  // Of ways that are as good as each other the first one stays.
   void LeaveOutWays(std::vector<Way>& ways) {
     std::vector<bool> stays(ways.size(), true);
     for (std::size_t way = 0; way < ways.size(); ++way) {
-      for (std::size_t other = 0; other < ways.size() && stays[way] && !poller_.ShouldStop(); ++other) {
-        stays[way] = other == way || !IsNeedless(ways[way], way, ways[other], other);
+      for (std::size_t other = 0; other < ways.size() && stays[way]; ++other) {
+        if (poller_.ShouldStop(kUnitsPerPair)) break;
+        if (other == way || !ways[other].IsNoWorseThan(ways[way])) continue;
+        stays[way] = other > way && ways[way].IsNoWorseThan(ways[other]);
       }
     }
     std::vector<Way> left;
@@ -105,16 +104,20 @@ class EqualDivision {
     ways = std::move(left);
   }
 
-  bool IsFamilyNeedless(std::size_t family) {
+  // Of families that are as good as each other the first one stays.
+  bool IsNeedless(std::size_t family) {
     for (std::size_t other = 0; other < ways_.size(); ++other) {
-      if (other == family || ways_[other].empty()) continue;
-      const bool is_covered = std::all_of(ways_[family].begin(), ways_[family].end(), [&](const Way& way) {
-        return std::any_of(ways_[other].begin(), ways_[other].end(),
-                           [&](const Way& better) { return IsNeedless(way, family, better, other); });
-      });
-      if (is_covered) return true;
+      if (other == family || ways_[other].empty() || !IsCovered(ways_[family], ways_[other])) continue;
+      if (other < family || !IsCovered(ways_[other], ways_[family])) return true;
     }
     return false;
+  }
+
+  bool IsCovered(const std::vector<Way>& ways, const std::vector<Way>& by) {
+    return std::all_of(ways.begin(), ways.end(), [&](const Way& way) {
+      if (poller_.ShouldStop(kUnitsPerPair * std::ssize(by))) return false;
+      return std::any_of(by.begin(), by.end(), [&](const Way& better) { return better.IsNoWorseThan(way); });
+    });
   }
 
   std::vector<PipelineFamily*> families_;

@@ -18,7 +18,8 @@ namespace planwright {
 
 // `families`, of one list, in their order without those, and without those of their spreads, that others with as many
 // micro-batches make needless; of equals the first stays. Bounds of families stay as they are. Where the poller says so
-// it ends early, and less is left out. O(families x kinds + pairs of equally many micro-batches and devices).
+// it ends early, and less is left out. O((ways + pairs of ways with equally many micro-batches) x places x kinds) at
+// worst, most pairs end with the first layer; memory for the prices of all ways with equally many micro-batches.
 std::vector<PipelineFamily> WithoutNeedless(const JointSpace& space, std::vector<PipelineFamily> families,
                                             Poller& poller);
 

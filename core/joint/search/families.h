@@ -4,12 +4,14 @@
 #define PLANWRIGHT_CORE_JOINT_SEARCH_FAMILIES_H_
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <vector>
 
 #include "core/base/polling.h"
 #include "core/joint/cost/layer_pricer.h"
 #include "core/joint/cost/stage_cost.h"
+#include "core/joint/search/places.h"
 #include "core/joint/search/stage_pass.h"
 #include "core/joint/search/stage_table.h"
 #include "core/model/joint.h"
@@ -101,6 +103,19 @@ std::vector<LayerPrice> PricesAt(const JointSpace& space, const PipelineFamily& 
 
 // The ways to spread a stage of `family`; empty: none is possible on any class.
 std::vector<SpreadOption> OptionsOf(const JointSpace& space, const PipelineFamily& family);
+
+// What the layers of a stage keep.
+using ModesOfStage =
+    std::function<std::vector<LayerRecomputation>(const StageTable&, const PlacedStage&, const HeldMicroBatches&)>;
+
+// The cheapest recomputation that fits.
+std::vector<LayerRecomputation> ModesThatFit(const StageTable& table, const PlacedStage& stage,
+                                             const HeldMicroBatches& held);
+
+// `pipeline` of `family` at its slots of the row, not costed. `options`: of the family.
+JointPlan PlanOfPipeline(const PipelineFamily& family, PipelineOrder order, bool per_stage,
+                         const StagePipeline& pipeline, const Places& places, const std::vector<SpreadOption>& options,
+                         const ModesOfStage& modes_of);
 
 // How many blocks of so many devices the row holds.
 int64_t MostBlocks(const Places& places, int64_t devices);

@@ -12,7 +12,6 @@
 #include "core/joint/cost/stage_cost.h"
 #include "core/joint/search/dominance.h"
 #include "core/joint/search/families.h"
-#include "core/joint/search/pipeline_plan.h"
 #include "core/joint/search/places.h"
 #include "core/joint/search/stage_pass.h"
 #include "core/joint/search/stage_table.h"

@@ -15,7 +15,6 @@
 #include "core/joint/search/families.h"
 #include "core/joint/search/interleaved.h"
 #include "core/joint/search/phased_search.h"
-#include "core/joint/search/pipeline_plan.h"
 #include "core/joint/search/places.h"
 #include "core/joint/search/stage_pass.h"
 #include "core/joint/search/stage_table.h"
@@ -162,6 +161,7 @@ class JointSearch {
     const std::vector<PipelineOrder> phased = PhasedOrders(uniform_);
     // People see all of equal stages, needless ones as well.
     if (has_plain) TryEqualStages(uniform, PipelineOrder::kOneFOneB, families);
+    if (IsEnough()) return;
     const std::vector<PipelineFamily> needed = NeededOf(uniform, families);
     if (has_plain) SearchPlainStages(uniform, needed);
     if (IsEnough()) return;

@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/limits.h"
+
 namespace planwright {
 
 // Drops the labels that others of their kind beat, and returns how many pairs were compared. `key` orders labels of one
@@ -33,6 +35,21 @@ int64_t KeepUnbeaten(std::vector<Label>& front, Kind kind, Key key, Beats beats)
   front.resize(kept);
   return compared;
 }
+
+// How many labels of a pass fit the memory that its tables may take.
+class LabelRoom {
+ public:
+  LabelRoom(const SolveLimits& limits, std::size_t label_bytes)
+      : most_(static_cast<std::size_t>(std::max<int64_t>(limits.memory_bytes, 0)) / label_bytes) {}
+
+  void Clear() { kept_ = 0; }
+  void Keep(std::size_t labels) { kept_ += labels; }
+  bool Holds(std::size_t more) const { return kept_ + more <= most_; }
+
+ private:
+  std::size_t most_;
+  std::size_t kept_ = 0;
+};
 
 // The stage of `label` and those behind it; `fronts`: by the layer at which labels begin.
 template <typename Label>

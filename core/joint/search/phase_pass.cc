@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "core/base/units.h"
-#include "core/joint/search/labels.h"
 
 namespace planwright {
 namespace {
@@ -25,7 +24,12 @@ LongestPasses Share(const LongestPasses& sum, int64_t parts) {
 
 PhasePass::PhasePass(const Places& places, int32_t num_layers, const PhaseQuestion& question,
                      const SpreadOption& option, Poller& poller)
-    : places_(places), num_layers_(num_layers), question_(question), option_(option), poller_(poller) {
+    : places_(places),
+      num_layers_(num_layers),
+      question_(question),
+      option_(option),
+      poller_(poller),
+      room_(poller.limits(), sizeof(Label)) {
   SetBounds();
   SetBlocksLeft();
 }
@@ -180,6 +184,7 @@ void PhasePass::Extend(PlacedStage stage, const Label& behind, int32_t next, int
 
 template <typename Value>
 bool PhasePass::Run(int64_t limit, Value value) {
+  room_.Clear();
   fronts_.assign(static_cast<std::size_t>(num_layers_) + 1, {});
   for (const int64_t start : places_.starts()) {
     fronts_.back().emplace_back();
@@ -192,6 +197,10 @@ bool PhasePass::Run(int64_t limit, Value value) {
       if (poller_.ShouldStop(static_cast<int64_t>(4 + 32 * behind.size()))) return false;
       for (std::size_t label = 0; label < behind.size(); ++label) {
         Extend({first, end, 0, 0}, behind[label], static_cast<int32_t>(label), limit, value, front);
+      }
+      if (!room_.Holds(front.size())) {
+        poller_.StopForGood();
+        return false;
       }
     }
     KeepUnbeaten(front);
@@ -215,6 +224,7 @@ void PhasePass::KeepUnbeaten(Front& front) {
            a.longest.backward_ps <= b.longest.backward_ps && a.longest.weights_ps <= b.longest.weights_ps;
   };
   planwright::KeepUnbeaten(front, kind, key, beats);
+  room_.Keep(front.size());
   labels_ += static_cast<int64_t>(front.size());
 }
 

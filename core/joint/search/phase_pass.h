@@ -10,6 +10,7 @@
 
 #include "core/base/polling.h"
 #include "core/joint/cost/stage_cost.h"
+#include "core/joint/search/labels.h"
 #include "core/joint/search/places.h"
 #include "core/joint/search/stage_pass.h"
 #include "core/model/joint.h"
@@ -111,6 +112,7 @@ class PhasePass {
   // By depth: how many blocks lie beyond it at most.
   std::vector<int64_t> blocks_left_;
   std::vector<Front> fronts_;
+  LabelRoom room_;
   int64_t labels_ = 0;
 };
 

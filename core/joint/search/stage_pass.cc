@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "core/base/units.h"
-#include "core/joint/search/labels.h"
 
 namespace planwright {
 
@@ -25,7 +24,8 @@ StagePass::StagePass(const Places& places, int32_t num_layers, int64_t micro_bat
       rest_{0},
       work_{0},
       holders_{0},
-      measure_(measure) {
+      measure_(measure),
+      room_(poller.limits(), sizeof(Label)) {
   SetSizes();
   SetSites();
   SetWeights();
@@ -256,19 +256,20 @@ void StagePass::ExtendBy(const PlacedStage& stage, const Label& behind, int32_t 
 }
 
 template <typename Combine>
-void StagePass::Extend(int32_t first, const Most& most, Combine combine, Front& found, int64_t& work_left) {
+bool StagePass::Extend(int32_t first, const Most& most, Combine combine, Front& found, int64_t& work_left) {
   for (std::size_t o = 0; o < options_.size(); ++o) {
     for (int32_t end = first + 1; end <= num_layers_ && BaseOf(options_[o], first, end) <= most.base; ++end) {
       const Front& behind = fronts_[static_cast<std::size_t>(end)];
       const auto work = static_cast<int64_t>(4 + 16 * behind.size());
       work_left -= work;
-      if (poller_.ShouldStop(work) || work_left < 0) return;
+      if (poller_.ShouldStop(work) || work_left < 0 || !room_.Holds(found.size())) return false;
       const PlacedStage stage{first, end, static_cast<int32_t>(o), 0};
       for (std::size_t label = 0; label < behind.size(); ++label) {
         ExtendBy(stage, behind[label], static_cast<int32_t>(label), most, combine, found);
       }
     }
   }
+  return true;
 }
 
 int64_t StagePass::KeepUnbeaten(Front& front) {
@@ -287,6 +288,7 @@ int64_t StagePass::KeepUnbeaten(Front& front) {
            (needs_as_many ? a.behind == b.behind : a.behind <= b.behind);
   };
   const int64_t compared = planwright::KeepUnbeaten(front, kind, key, beats);
+  room_.Keep(front.size());
   labels_ += static_cast<int64_t>(front.size());
   return compared;
 }
@@ -296,6 +298,7 @@ StagePipeline StagePass::Trace(const Label& label) const {
 }
 
 void StagePass::Begin() {
+  room_.Clear();
   fronts_.assign(static_cast<std::size_t>(num_layers_) + 1, {});
   for (const int64_t start : places_.starts()) fronts_.back().push_back({.depth = static_cast<int32_t>(start)});
 }
@@ -320,8 +323,10 @@ bool StagePass::RunWindow(const Window& window, int64_t most_devices) {
     };
     const int64_t most_sum = window.limit - rest_of_step - end_bound_ - rest_[static_cast<std::size_t>(first)];
     int64_t any_work = kBeyondAll;
-    Extend(first, {window.cap, window.cap, is_timed ? most_sum : kBeyondAll}, combine, front, any_work);
-    if (poller_.ShouldStop()) return false;
+    if (!Extend(first, {window.cap, window.cap, is_timed ? most_sum : kBeyondAll}, combine, front, any_work)) {
+      poller_.StopForGood();
+      return false;
+    }
     KeepUnbeaten(front);
   }
   return true;
@@ -383,8 +388,7 @@ std::optional<int64_t> StagePass::LeastSimulated(int64_t limit, int64_t& work_le
       // The stages before it add what they take, at least so much.
       return label.longest < limit && RestBound(first, cap, label.depth) < limit - label.longest;
     };
-    Extend(first, {limit, cap, kBeyondAll}, combine, front, work_left);
-    if (poller_.ShouldStop() || work_left < 0) return std::nullopt;
+    if (!Extend(first, {limit, cap, kBeyondAll}, combine, front, work_left)) return std::nullopt;
     const int64_t compared = KeepUnbeaten(front);
     work_left -= compared;
     if (poller_.ShouldStop(compared)) return std::nullopt;

@@ -1,5 +1,5 @@
 // One pass over the layers from the last to the first: the least sum of stage times of any pipeline whose stages take
-// at most a cap each (docs/algorithms, core/joint/README.md).
+// at most a cap each (docs/joint-search.md, section 3).
 #ifndef PLANWRIGHT_CORE_JOINT_SEARCH_STAGE_PASS_H_
 #define PLANWRIGHT_CORE_JOINT_SEARCH_STAGE_PASS_H_
 
@@ -10,6 +10,7 @@
 
 #include "core/base/index.h"
 #include "core/base/polling.h"
+#include "core/joint/search/labels.h"
 #include "core/joint/search/places.h"
 #include "core/joint/search/stage_table.h"
 #include "core/model/joint.h"
@@ -98,7 +99,8 @@ class StagePass {
   // than `limit`. Exact within ALIGNED_PLACES. Where the poller says so it ends early, with nullopt.
   //
   // Labels at a layer boundary: depth, stages behind, sum, end; one is dropped only for one at the same kind of place
-  // that is at most it in all four. O(layers x options x window x labels).
+  // that is at most it in all four. O(layers x options x window x labels). Labels that would take more memory than the
+  // limits leave stop the poller.
   std::optional<StagePipeline> LeastSum(const Window& window);
 
   // How few devices from the end of the row do.
@@ -120,8 +122,9 @@ class StagePass {
 
   // No step of a pipeline takes less, task by task: the least, over all pipelines, of the most that a stage measures
   // with the times of those before it, and of the first stage's end of the step; `limit` where nothing is below it.
-  // nullopt: the poller ended it, or it takes more work than is left (in the poller's units). Of kStep labels keep the
-  // sum, and that most, apart: there are the fewer the closer the limit is to the least. REQUIRES: kBusy or kStep.
+  // nullopt: the poller ended it, or it takes more memory, or more work than is left (in the poller's units). Of kStep
+  // labels keep the sum, and that most, apart: there are the fewer the closer the limit is to the least. REQUIRES:
+  // kBusy or kStep.
   std::optional<int64_t> LeastSimulated(int64_t limit, int64_t& work_left);
 
   // A lower bound on what all stages take together where each measures at most `cap`.
@@ -186,8 +189,9 @@ class StagePass {
   // The measure of a stage that takes `cost`, `transfers` of it, before those of the label `behind`.
   int64_t MeasureOf(const StageTable& table, const PlacedStage& stage, const Label& behind, int64_t cost,
                     int64_t transfers) const;
+  // Whether there was room and work for all of them, and the poller let it.
   template <typename Combine>
-  void Extend(int32_t first, const Most& most, Combine combine, Front& found, int64_t& work_left);
+  bool Extend(int32_t first, const Most& most, Combine combine, Front& found, int64_t& work_left);
   void SetSizes();
   // How far a stage whose block ends at `end` may be from one before it that begins at `depth`, as bits.
   uint32_t TiersBefore(const PlacedStage& stage, int64_t end, int64_t depth) const;
@@ -238,6 +242,7 @@ class StagePass {
   int64_t end_bound_ = 0;
   Measure measure_;
   std::vector<Front> fronts_;
+  LabelRoom room_;
   int64_t labels_ = 0;
 };
 

@@ -93,12 +93,19 @@ ResolvedProblem WithDefaultsOn(const ResolvedInput& input, const TrainingCluster
   return problem;
 }
 
+// What ended a search early, which nothing but these does.
+StopReason WhyInterrupted(const SolveLimits& limits) {
+  const std::optional<Interruption> why = CheckInterruption(limits);
+  if (!why.has_value()) return StopReason::kMemoryLimit;
+  return *why == Interruption::kCancelled ? StopReason::kCancelled : StopReason::kTimeLimit;
+}
+
 void NoteStop(const SolveLimits& limits, bool is_interrupted, Plan& plan) {
   Provenance& provenance = plan.provenance;
   if (provenance.proven_optimal) {
     provenance.stop_reason = StopReason::kOptimal;
   } else if (is_interrupted) {
-    provenance.stop_reason = limits.stop.stop_requested() ? StopReason::kCancelled : StopReason::kTimeLimit;
+    provenance.stop_reason = WhyInterrupted(limits);
   } else {
     provenance.stop_reason = RelativeGap(plan.objective, plan.lower_bound) <= kJointGap * (1 + 1e-9)
                                  ? StopReason::kGapReached
@@ -146,6 +153,8 @@ class JointRequestRun {
     ASSIGN_OR_RETURN(Plan plan, VerifiedPlan(answer, options));
     NoteStop(limits, answer.is_interrupted, plan);
     AddBaselines(question, limits, plan);
+    // What was left out meanwhile is nothing to give others who ask the same.
+    if (limits.stop.stop_requested()) NoteStop(limits, true, plan);
     if (counts_devices) NoteDevices(answer, plan);
     if (start.has_value()) NoteStart(answer, plan);
     NoteExchanges(plan);
@@ -244,8 +253,9 @@ class JointRequestRun {
     // Baselines would use all devices.
     if (problem_.objective == Objective::kMinDevices) return;
     const TrainingCluster allowed = AllowedOf(question.training, problem_);
+    const bool is_cut_off = plan.provenance.stop_reason == StopReason::kCancelled;
     const BaselineQuestion asked{question.pricer, allowed, question.settings, question.reserved_bytes};
-    for (const JointBaseline& baseline : JointBaselines(asked, limits)) {
+    for (const JointBaseline& baseline : JointBaselines(asked, limits, is_cut_off)) {
       const std::string devices =
           baseline.plan.has_value() ? OnDevicesText(DevicesOf(*baseline.plan), std::ssize(allowed.devices)) : "";
       const bool has_both = !devices.empty() && !baseline.reason.empty();
@@ -397,8 +407,9 @@ class DivisionSearch {
     if (plan.lower_bound == Picoseconds(0)) plan.bounds.clear();
     plan.provenance.proven_optimal = joint.simulated_step == joint.simulated_bound;
     plan.provenance.counters["linear_orders"] = static_cast<int64_t>(divisions_.size());
+    const StopReason was = plan.provenance.stop_reason;
     const bool was_interrupted =
-        plan.provenance.stop_reason == StopReason::kTimeLimit || plan.provenance.stop_reason == StopReason::kCancelled;
+        was == StopReason::kTimeLimit || was == StopReason::kCancelled || was == StopReason::kMemoryLimit;
     NoteStop(limits_, is_interrupted_ || was_interrupted, plan);
   }
 

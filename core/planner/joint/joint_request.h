@@ -31,9 +31,9 @@ std::vector<std::string> SaidInVain(const OperatorGraph& graph, const PlanningPr
                                     const SolverOptions& options);
 
 // The plan that the joint search makes; times of the provenance are left to the caller. The problem has joint settings.
-// `on_incumbent` hears of each better plan, verified, without the bounds and comparisons of the finished search.
-// Errors: those of PlanJointly; INVALID_ARGUMENT (ViolationsOf) for an interconnect that the search does not know and
-// where no accelerator may be used; INTERNAL (IsRejectedPlan).
+// `on_incumbent` hears of each better plan until a stop request, verified, without the bounds and comparisons of the
+// finished search. Errors: those of PlanJointly; INVALID_ARGUMENT (ViolationsOf) for an interconnect that the search
+// does not know and where no accelerator may be used; INTERNAL (IsRejectedPlan).
 absl::StatusOr<Plan> MakeJointPlan(const ResolvedInput& input, const SolverOptions& options, const SolveLimits& limits,
                                    const std::function<void(const Plan&)>& on_incumbent);
 

@@ -1,5 +1,5 @@
 // Judges and costs the choices of a joint plan from first principles, by code that shares nothing with the search or
-// core/joint/cost/stage_cost (docs/cost-model.md, section 23).
+// core/joint/cost/stage_cost (docs/joint-search.md, section 2).
 //
 // What the layers cost is given, as measured times are, and held against a second implementation (rank_costs.h);
 // everything that follows from it is computed here: who holds which layers and devices, memory by part, passes,

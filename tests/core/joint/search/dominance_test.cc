@@ -18,13 +18,15 @@ namespace {
 using Raise = void (*)(LayerPrice&);
 
 // Every number of a layer that a stage may suffer from.
-constexpr std::array<Raise, 14> kRaises = {
+constexpr std::array<Raise, 16> kRaises = {
     [](LayerPrice& price) { ++price.forward_ps; },
     [](LayerPrice& price) { ++price.backward_ps; },
     [](LayerPrice& price) { ++price.weights_ps, ++price.backward_ps; },
     [](LayerPrice& price) { ++price.weights_kept_bytes; },
     [](LayerPrice& price) { ++price.modes[0]->extra_ps; },
     [](LayerPrice& price) { ++price.modes[0]->kept_bytes; },
+    [](LayerPrice& price) { ++price.modes[2]->extra_ps; },
+    [](LayerPrice& price) { ++price.modes[2]->kept_bytes; },
     [](LayerPrice& price) { ++price.recomputed_bytes; },
     [](LayerPrice& price) { ++price.workspace_bytes; },
     [](LayerPrice& price) { ++price.parameter_bytes; },
@@ -52,7 +54,9 @@ class ChangedPricer : public LayerPricer {
     price.forward_ps = 10;
     price.backward_ps = 20;
     price.weights_ps = 10;
+    price.output_bytes = 5;
     price.modes[0] = {0, 5};
+    price.modes[2] = {10, 1};
     std::vector<LayerPrice> prices(2, price);
     change_(query, prices.back());
     return prices;
@@ -78,17 +82,22 @@ class DominanceTest : public testing::Test {
     settings_.shardings = {Sharding::kNone};
   }
 
-  // The tensor degrees of what is left of two devices.
-  std::vector<int32_t> LeftOn(const ChangedPricer::Change& change) {
+  std::vector<PipelineFamily> FamiliesOn(const ChangedPricer::Change& change, const SolveLimits& limits = {}) {
     const ChangedPricer pricer(change);
     const DeviceRow row(cluster_);
     const Places places(row);
-    const SolveLimits limits;
+    const SolveLimits unlimited;
+    Poller listing(unlimited);
     Poller poller(limits);
-    const SegmentNumbers segments = *NumberSegments(pricer.kinds(), limits);
+    const SegmentNumbers segments = *NumberSegments(pricer.kinds(), unlimited);
     const JointSpace space{pricer, places, segments, settings_, 0};
+    return WithoutNeedless(space, ListFamilies(space, listing), poller);
+  }
+
+  // The tensor degrees of what is left of two devices.
+  std::vector<int32_t> LeftOn(const ChangedPricer::Change& change, const SolveLimits& limits = {}) {
     std::vector<int32_t> left;
-    for (const PipelineFamily& family : WithoutNeedless(space, ListFamilies(space, poller), poller)) {
+    for (const PipelineFamily& family : FamiliesOn(change, limits)) {
       for (const Degrees& degrees : family.degrees) {
         if (degrees.devices() == 2) left.push_back(degrees.tensor);
       }
@@ -115,9 +124,7 @@ TEST_F(DominanceTest, AWayThatCostsMoreInOneNumberIsNeedless) {
 TEST_F(DominanceTest, WaysOfWhichEachCostsLessInOneNumberStay) {
   for (std::size_t a = 0; a < kRaises.size(); ++a) {
     for (std::size_t b = 0; b < kRaises.size(); ++b) {
-      // Backward passes of which more are gradients of weights take longer as well.
-      const bool is_less = (a == 1 && b == 2) || (a == 2 && b == 1);
-      if (a == b || is_less) continue;
+      if (a == b) continue;
       const auto change = [&](const PriceQuery& query, LayerPrice& price) {
         if (query.degrees.devices() == 2) kRaises[query.degrees.tensor == 2 ? a : b](price);
       };
@@ -132,7 +139,7 @@ TEST_F(DominanceTest, OfWaysThatCostTheSameOneStays) {
 
 TEST_F(DominanceTest, AWayWithoutAModeDoesNotStandInForOneWithIt) {
   const auto change = [](const PriceQuery& query, LayerPrice& price) {
-    if (query.degrees.tensor == 1) price.modes[2] = {0, 0};
+    if (query.degrees.tensor == 1) price.modes[1] = {0, 0};
     if (query.degrees.tensor == 2) ++price.forward_ps;
   };
   EXPECT_EQ(LeftOn(change).size(), 2U);
@@ -147,8 +154,27 @@ TEST_F(DominanceTest, AShardingThatSavesNothingIsNeedless) {
   EXPECT_EQ(LeftOn(change), std::vector<int32_t>{1});
 }
 
-// Between nodes and inside them: what is slower between them has its use inside.
-TEST_F(DominanceTest, EveryPlaceCounts) {
+// Without sharding there is a way that is as good as with it, and one that is worse.
+TEST_F(DominanceTest, AFamilyWhoseWaysAllHaveTwinsIsNeedless) {
+  settings_.per_stage = true;
+  for (const bool is_first : {false, true}) {
+    settings_.shardings = {Sharding::kNone, Sharding::kOptimizer};
+    if (is_first) std::swap(settings_.shardings[0], settings_.shardings[1]);
+    const auto change = [](const PriceQuery& query, LayerPrice& price) {
+      if (query.degrees.tensor == 2) ++price.forward_ps, --price.output_bytes;
+      price.optimizer_bytes = query.sharding == Sharding::kNone && query.degrees.data == 2 ? 2 : 1;
+    };
+    for (const PipelineFamily& family : FamiliesOn(change)) EXPECT_EQ(family.sharding, Sharding::kOptimizer);
+  }
+}
+
+TEST_F(DominanceTest, WithoutTimeNothingIsLeftOut) {
+  SolveLimits limits;
+  limits.deadline = SolveLimits::Clock::now();
+  EXPECT_EQ(LeftOn([](const PriceQuery&, LayerPrice&) {}, limits).size(), 2U);
+}
+
+TEST_F(DominanceTest, EveryClassCounts) {
   cluster_.classes.push_back({DeviceClassId(1), 1, 2, 1'000'000});
   const auto change = [](const PriceQuery& query, LayerPrice& price) {
     const bool is_first = query.device_class == DeviceClassId(0);

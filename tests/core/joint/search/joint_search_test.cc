@@ -657,5 +657,34 @@ TEST(JointSearchTest, AnInterruptedSearchKeepsASoundBound) {
   EXPECT_LE(SearchJoint(knowing, limits, [](const JointPlan&) {}).step_bound_ps, least);
 }
 
+TEST(JointSearchTest, ASearchWithoutRoomForItsLabelsKeepsASoundBound) {
+  int stopped = 0;
+  int ended = 0;
+  for (uint64_t seed = 0; seed < 120; ++seed) {
+    constexpr std::array kOrders = {PipelineOrder::kOneFOneB, PipelineOrder::kOneFOneB, PipelineOrder::kGpipe,
+                                    PipelineOrder::kZeroBubble};
+    SCOPED_TRACE(absl::StrCat("seed ", seed));
+    const Instance instance = MakeInstance(seed, seed % 4 == 0, kOrders[seed % 4]);
+    const JointRequest request{instance.pricer, instance.cluster, instance.settings, 0, 0};
+    SolveLimits limits;
+    limits.memory_bytes = int64_t{100} << (seed % 5);
+    const JointOutcome outcome = SearchJoint(request, limits, [](const JointPlan&) {});
+    Enumeration enumeration(instance);
+    const int64_t least = enumeration.LeastStep();
+    ++(outcome.is_interrupted ? stopped : ended);
+    if (!outcome.is_interrupted) {
+      EXPECT_EQ(outcome.plan.has_value(), least != kNone);
+    }
+    if (least == kNone) continue;
+    EXPECT_LE(outcome.step_bound_ps, least);
+    if (outcome.plan.has_value()) {
+      EXPECT_GE(outcome.plan->step.count(), least);
+    }
+    EXPECT_LE(BoundSimulatedStep(request, kNone / 4, limits), enumeration.least_simulated);
+  }
+  EXPECT_GT(stopped, 10);
+  EXPECT_GT(ended, 20);
+}
+
 }  // namespace
 }  // namespace planwright
