@@ -65,7 +65,8 @@ JointTestRequest OnLeastMemory(JointTestRequest request) {
 TEST(NetworkWorthTest, IsTheBestOfAllPlansWithoutTheChoice) {
   int lost = 0;
   int impossible = 0;
-  for (uint64_t seed = 1; seed <= NumCases(6); ++seed) {
+  // With one of little memory at least.
+  for (uint64_t seed = 1; seed <= std::max<uint64_t>(2, NumCases(6)); ++seed) {
     SCOPED_TRACE(seed);
     RandomStream random(seed, 44);
     JointTestRequest request = SmallNetworkRequest(random);
