@@ -237,34 +237,41 @@ void Connections::EndOld(Clock::time_point now, std::vector<OpenSocket>& ended) 
 }
 
 void Connections::EndHolders(std::vector<OpenSocket>& ended) {
-  std::vector<Entries::iterator> holders;
-  int64_t held = 0;
+  Holders unidentified;
   for (auto entry = entries_.begin(); entry != entries_.end(); ++entry) {
     const Entry& candidate = entry->second;
-    if (candidate.is_ending || candidate.is_expected) continue;
-    if (!candidate.is_identified && candidate.held > limits_.unidentified_held_bytes) {
+    if (candidate.is_ending || candidate.is_expected || candidate.is_identified) continue;
+    if (candidate.held > limits_.unidentified_held_bytes) {
       End(entry, EndReason::kHeld, ended);
-      continue;
+    } else {
+      unidentified.Add(entry);
     }
-    held += candidate.held;
-    if (candidate.held > 0) holders.push_back(entry);
   }
-  counts_.held_bytes = held;
-  if (held <= limits_.held_bytes) return;
+  EndMost(std::move(unidentified), limits_.all_unidentified_held_bytes, ended);
+  Holders all;
+  for (auto entry = entries_.begin(); entry != entries_.end(); ++entry) {
+    if (!entry->second.is_ending && !entry->second.is_expected) all.Add(entry);
+  }
+  counts_.held_bytes = EndMost(std::move(all), limits_.held_bytes, ended);
+}
+
+int64_t Connections::EndMost(Holders holders, int64_t limit, std::vector<OpenSocket>& ended) {
+  if (holders.held <= limit) return holders.held;
   // Who holds next to nothing frees nothing.
-  const int64_t least = held / static_cast<int64_t>(2 * holders.size());
-  std::erase_if(holders, [least](const auto& entry) { return entry->second.held < least; });
-  std::sort(holders.begin(), holders.end(), [](const auto& a, const auto& b) {
+  const int64_t least = holders.held / static_cast<int64_t>(2 * holders.entries.size());
+  std::erase_if(holders.entries, [least](const auto& entry) { return entry->second.held < least; });
+  std::sort(holders.entries.begin(), holders.entries.end(), [](const auto& a, const auto& b) {
     const auto rank = [](const Entry& entry) {
       return std::tuple(entry.is_identified, !entry.is_stalled, -entry.held, entry.number);
     };
     return rank(a->second) < rank(b->second);
   });
-  for (const auto& holder : holders) {
-    if (counts_.held_bytes <= limits_.held_bytes) return;
-    counts_.held_bytes -= holder->second.held;
+  for (const auto& holder : holders.entries) {
+    if (holders.held <= limit) break;
+    holders.held -= holder->second.held;
     End(holder, EndReason::kHeld, ended);
   }
+  return holders.held;
 }
 
 }  // namespace planwright::server

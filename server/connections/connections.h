@@ -38,9 +38,10 @@ struct ConnectionLimits {
   int unidentified_per_host = 250;
   // How long a connection may last, whatever it does; zero: for ever.
   std::chrono::nanoseconds max_age{0};
-  // Held bytes: of all connections, and of one that has not carried an identified call.
+  // Held bytes: of all connections, of one that has not carried an identified call, and of all of those together.
   int64_t held_bytes = std::numeric_limits<int64_t>::max();
   int64_t unidentified_held_bytes = std::numeric_limits<int64_t>::max();
+  int64_t all_unidentified_held_bytes = std::numeric_limits<int64_t>::max();
 };
 
 // Why a connection was ended: for another one, because its host had too many, because it was too old, because it and
@@ -156,7 +157,20 @@ class Connections {
   void Remove(Entries::iterator entry);
   void Note(Entry& entry, int64_t received, Clock::time_point now) const;
   void EndOld(Clock::time_point now, std::vector<OpenSocket>& ended);
+  // Connections and what they hold together.
+  struct Holders {
+    std::vector<Entries::iterator> entries;
+    int64_t held = 0;
+
+    void Add(Entries::iterator entry) {
+      held += entry->second.held;
+      if (entry->second.held > 0) entries.push_back(entry);
+    }
+  };
+
   void EndHolders(std::vector<OpenSocket>& ended);
+  // Ends those that hold most until no more than `limit` is held, and returns how much is.
+  int64_t EndMost(Holders holders, int64_t limit, std::vector<OpenSocket>& ended);
 
   const ConnectionLimits limits_;
   mutable std::mutex mutex_;

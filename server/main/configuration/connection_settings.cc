@@ -42,11 +42,14 @@ int MostConnections(const ConnectionSettings& settings, int64_t transport_bytes)
 ConnectionLimits GrpcConnectionLimits(const ConnectionSettings& settings, int64_t transport_bytes,
                                       int64_t max_message_bytes) {
   const int connections = MostConnections(settings, transport_bytes);
+  // Two of the largest calls may be a client's first.
+  const int64_t unidentified = std::min(transport_bytes, 2 * max_message_bytes + (max_message_bytes / 8));
   return {.connections = connections,
           .unidentified_per_host = std::max(connections / 2, 1),
           .held_bytes = transport_bytes,
-          // Two of the largest calls may be a client's first.
-          .unidentified_held_bytes = std::min(transport_bytes, 2 * max_message_bytes + (max_message_bytes / 8))};
+          .unidentified_held_bytes = unidentified,
+          // Half of it is for those who are known.
+          .all_unidentified_held_bytes = std::max(unidentified, transport_bytes / 2)};
 }
 
 ConnectionLimits HttpConnectionLimits() {

@@ -197,6 +197,16 @@ TEST(ConnectionsTest, WhereTooMuchIsHeldUnknownOnesGoBeforeKnownOnes) {
               ElementsAre(2));
 }
 
+TEST(ConnectionsTest, UnknownOnesTogetherMayHoldLess) {
+  Scene scene({.held_bytes = 10 * kMegabyte, .all_unidentified_held_bytes = 5 * kMegabyte});
+  for (const int number : {1, 2, 3}) scene.Enter("a", number);
+  scene.Identify("a", 1);
+  const std::map<std::string, int64_t> held = {{"a:1", 4 * kMegabyte}, {"a:2", 2 * kMegabyte}, {"a:3", 3 * kMegabyte}};
+  EXPECT_THAT(scene.Look(held, std::chrono::milliseconds(20)), IsEmpty());
+  EXPECT_THAT(scene.Look({{"a:2", 2 * kMegabyte + 1}}, std::chrono::milliseconds(20)), ElementsAre(3));
+  EXPECT_EQ(scene.connections.counts().held_bytes, 6 * kMegabyte + 1);
+}
+
 TEST(ConnectionsTest, AnUnknownOneMayHoldLess) {
   Scene scene({.held_bytes = 10 * kMegabyte, .unidentified_held_bytes = 2 * kMegabyte});
   scene.Enter("a", 1);
