@@ -531,6 +531,8 @@ int64_t PlanningEngine::TableBytes(const PlanTask& task) const {
   constexpr int64_t kLeast = int64_t{64} << 20;
   const int64_t searches = int64_t{LargeSearches(config_)} + config_.max_operations;
   const int64_t most = MemoryShares(config_.memory_budget_bytes).tables / searches;
+  // The estimate is of ideals of the graph; how many labels the joint search keeps is not known before.
+  if (task.problem.joint.has_value()) return most;
   return std::min(std::max(EstimateTableBytes(*task.graph, *task.cluster, task.options.options), kLeast), most);
 }
 

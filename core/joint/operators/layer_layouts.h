@@ -25,8 +25,7 @@ class LayerLayouts {
   LayerLayouts(const OperatorGraph& graph, const OperatorLayers& layers);
 
   // By operator, the choice of `choices` that it has, where those of a layer take the least time together. `factor`: by
-  // which the bytes of tensors grow. REQUIRES: no list of `choices` is empty
-  // in a layer with layouts.
+  // which the bytes of tensors grow. REQUIRES: no list of `choices` is empty in a layer with layouts.
   std::vector<std::size_t> Choose(const std::vector<std::vector<OperatorChoice>>& choices, double factor,
                                   const Exchanged& exchanged) const;
   // By layer, what changing layouts takes in each pass. `chosen`: by operator.

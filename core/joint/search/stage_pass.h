@@ -83,8 +83,7 @@ class StagePass {
     // How long it works in a step: M c.
     kBusy,
     // How long a step takes at least under 1F1B, task by task, from the begin of its first forward pass to the end of
-    // its
-    // last backward pass.
+    // its last backward pass.
     kStep,
     // Nothing: stages that fit take no time (LeastDevices).
     kNothing
