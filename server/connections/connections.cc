@@ -11,6 +11,9 @@ namespace {
 constexpr int64_t kLeastProgress = int64_t{64} << 10;
 constexpr std::chrono::seconds kProgressTime{1};
 
+// gRPC opens windows of 4 MiB, and 6 MiB for a large message; with many calls at once they add up.
+constexpr int64_t kMostWithoutAnswer = int64_t{8} << 20;
+
 // What a connection has sent for one message: the message, the frames around it (9 bytes of HTTP/2 and 22 of TLS in
 // 16 KiB), and the metadata of its call. What is left over adds up until the connection holds nothing for a moment.
 int64_t BytesOnTheWire(int64_t message) {
@@ -119,7 +122,7 @@ std::vector<Connections::Sample> Connections::Samples() {
   for (auto& [name, entry] : entries_) {
     // What has been delivered by now has been received before whoever has the sample looks.
     entry.delivered_before += std::exchange(entry.delivered, 0);
-    samples.push_back({.name = name, .socket = entry.socket, .received = std::nullopt});
+    samples.push_back({.name = name, .socket = entry.socket, .traffic = std::nullopt});
   }
   return samples;
 }
@@ -132,8 +135,8 @@ std::vector<OpenSocket> Connections::Update(const std::vector<Sample>& samples, 
     if (entry == entries_.end() || entry->second.socket.inode != sample.socket.inode) continue;
     if (!sample.is_open) {
       Remove(entry);
-    } else if (sample.received.has_value()) {
-      Note(entry->second, *sample.received, now);
+    } else if (sample.traffic.has_value()) {
+      Note(entry->second, *sample.traffic, now);
     }
   }
   std::vector<OpenSocket> ended;
@@ -212,11 +215,14 @@ void Connections::Remove(Entries::iterator entry) {
   entries_.erase(entry);
 }
 
-void Connections::Note(Entry& entry, int64_t received, Clock::time_point now) const {
-  const int64_t held = entry.held + received - entry.received - std::exchange(entry.delivered_before, 0);
+void Connections::Note(Entry& entry, const Traffic& traffic, Clock::time_point now) {
+  const int64_t received = traffic.received - entry.traffic.received;
+  counts_.received += received;
+  const int64_t held = entry.held + received - std::exchange(entry.delivered_before, 0);
   entry.held = std::max<int64_t>(held, 0);
-  entry.received = received;
-  if (received - entry.received_at_mark >= kLeastProgress) {
+  if (traffic.sent != entry.traffic.sent) entry.received_at_answer = traffic.received;
+  entry.traffic = traffic;
+  if (traffic.received - entry.received_at_mark >= kLeastProgress) {
     entry.is_stalled = false;
   } else if (now - entry.mark < kProgressTime) {
     return;
@@ -224,7 +230,7 @@ void Connections::Note(Entry& entry, int64_t received, Clock::time_point now) co
     entry.is_stalled = true;
   }
   entry.mark = now;
-  entry.received_at_mark = received;
+  entry.received_at_mark = traffic.received;
 }
 
 void Connections::EndOld(Clock::time_point now, std::vector<OpenSocket>& ended) {
@@ -236,23 +242,30 @@ void Connections::EndOld(Clock::time_point now, std::vector<OpenSocket>& ended) 
   }
 }
 
-void Connections::EndHolders(std::vector<OpenSocket>& ended) {
-  Holders unidentified;
+template <typename Condition>
+Connections::Holders Connections::HoldersWhere(const Condition& condition) {
+  Holders holders;
   for (auto entry = entries_.begin(); entry != entries_.end(); ++entry) {
     const Entry& candidate = entry->second;
-    if (candidate.is_ending || candidate.is_expected || candidate.is_identified) continue;
-    if (candidate.held > limits_.unidentified_held_bytes) {
-      End(entry, EndReason::kHeld, ended);
-    } else {
-      unidentified.Add(entry);
-    }
+    if (candidate.is_ending || candidate.is_expected || candidate.held == 0 || !condition(candidate)) continue;
+    holders.held += candidate.held;
+    holders.entries.push_back(entry);
   }
-  EndMost(std::move(unidentified), limits_.all_unidentified_held_bytes, ended);
-  Holders all;
-  for (auto entry = entries_.begin(); entry != entries_.end(); ++entry) {
-    if (!entry->second.is_ending && !entry->second.is_expected) all.Add(entry);
-  }
-  counts_.held_bytes = EndMost(std::move(all), limits_.held_bytes, ended);
+  return holders;
+}
+
+void Connections::EndHolders(std::vector<OpenSocket>& ended) {
+  const auto is_unidentified = [](const Entry& entry) { return !entry.is_identified; };
+  const auto is_large = [&](const Entry& entry) {
+    return is_unidentified(entry) && entry.held > limits_.unidentified_held_bytes;
+  };
+  const auto is_unanswered = [&](const Entry& entry) {
+    return is_unidentified(entry) && entry.traffic.received - entry.received_at_answer > kMostWithoutAnswer;
+  };
+  for (const Entries::iterator& entry : HoldersWhere(is_large).entries) End(entry, EndReason::kHeld, ended);
+  EndMost(HoldersWhere(is_unanswered), limits_.unanswered_held_bytes, ended);
+  EndMost(HoldersWhere(is_unidentified), limits_.all_unidentified_held_bytes, ended);
+  counts_.held_bytes = EndMost(HoldersWhere([](const Entry&) { return true; }), limits_.held_bytes, ended);
 }
 
 int64_t Connections::EndMost(Holders holders, int64_t limit, std::vector<OpenSocket>& ended) {

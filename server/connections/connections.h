@@ -8,6 +8,10 @@
 // much each connection has sent, the service how much of it has been delivered to it: the rest is held. Where all
 // connections together hold too much, those go that hold most, unidentified before identified ones, stalled before
 // moving ones, instead of whoever asks for memory next.
+//
+// A message cannot come in one go: a window has to be opened again and again (RFC 9113, 5.2), and whoever opens it
+// sends something. Headers need no window. A connection that has sent far more than a window since the server last sent
+// anything is therefore sending headers without an end, and is known long before it holds much.
 #ifndef PLANWRIGHT_SERVER_CONNECTIONS_CONNECTIONS_H_
 #define PLANWRIGHT_SERVER_CONNECTIONS_CONNECTIONS_H_
 
@@ -42,6 +46,8 @@ struct ConnectionLimits {
   int64_t held_bytes = std::numeric_limits<int64_t>::max();
   int64_t unidentified_held_bytes = std::numeric_limits<int64_t>::max();
   int64_t all_unidentified_held_bytes = std::numeric_limits<int64_t>::max();
+  // Of all of those that send on and on without an answer.
+  int64_t unanswered_held_bytes = std::numeric_limits<int64_t>::max();
 };
 
 // Why a connection was ended: for another one, because its host had too many, because it was too old, because it and
@@ -73,20 +79,27 @@ class Connections {
     int identified = 0;
     int64_t held_bytes = 0;
     int64_t accepted = 0;
+    // Bytes of all connections, as far as samples told.
+    int64_t received = 0;
     // There was no room, and nobody to make it.
     int64_t refused = 0;
     // By EndReason.
     std::array<int64_t, kEndReasons> ended{};
   };
 
+  struct Traffic {
+    int64_t received = 0;
+    int64_t sent = 0;
+  };
+
   // A connection as it is now. What is told of it later goes back into Update.
   struct Sample {
     std::string name;
     OpenSocket socket;
-    // To be filled in: whether the socket is still the connection's, and all bytes that have come so far; nullopt: the
-    // system does not say.
+    // To be filled in: whether the socket is still the connection's, and all bytes that have come and gone so far;
+    // nullopt: the system does not say.
     bool is_open = true;
-    std::optional<int64_t> received;
+    std::optional<Traffic> traffic;
   };
 
   explicit Connections(const ConnectionLimits& limits);
@@ -133,8 +146,10 @@ class Connections {
     bool is_identified = false;
     bool is_expected = false;
     bool is_ending = false;
-    int64_t received = 0;
+    Traffic traffic{};
     int64_t held = 0;
+    // What had been received when the server was last seen to have sent something.
+    int64_t received_at_answer = 0;
     // Bytes of messages, to be taken from what is held: since the last Samples, and before.
     int64_t delivered = 0;
     int64_t delivered_before = 0;
@@ -155,19 +170,17 @@ class Connections {
   Entries::iterator Oldest(const std::string& host) const;
   void End(Entries::iterator entry, EndReason reason, std::vector<OpenSocket>& ended);
   void Remove(Entries::iterator entry);
-  void Note(Entry& entry, int64_t received, Clock::time_point now) const;
+  void Note(Entry& entry, const Traffic& traffic, Clock::time_point now);
   void EndOld(Clock::time_point now, std::vector<OpenSocket>& ended);
   // Connections and what they hold together.
   struct Holders {
     std::vector<Entries::iterator> entries;
     int64_t held = 0;
-
-    void Add(Entries::iterator entry) {
-      held += entry->second.held;
-      if (entry->second.held > 0) entries.push_back(entry);
-    }
   };
 
+  // Those that are not on their way out, without expected ones, and fulfil the condition.
+  template <typename Condition>
+  Holders HoldersWhere(const Condition& condition);
   void EndHolders(std::vector<OpenSocket>& ended);
   // Ends those that hold most until no more than `limit` is held, and returns how much is.
   int64_t EndMost(Holders holders, int64_t limit, std::vector<OpenSocket>& ended);

@@ -27,11 +27,13 @@ namespace {
 constexpr std::chrono::milliseconds kLeastInterval{20};
 constexpr std::chrono::milliseconds kGreatestInterval{500};
 constexpr int kRest = 50;
-// Where somebody would have to go, it spends up to a fifth of its time.
+// Where somebody would have to go, and while much comes, it spends up to a fifth of its time: to look at a connection
+// then takes long, since the kernel has whoever looks take in what has come.
 constexpr int kTightRest = 4;
+constexpr int64_t kMuch = int64_t{4} << 20;
 // While sockets have to be closed before others can come.
 constexpr std::chrono::milliseconds kFullInterval{5};
-// Connections that are accepted before the gate looks around.
+// Connections of one listening socket that are accepted before it is the next one's turn.
 constexpr int kAtOnce = 64;
 
 int OpenReserve() { return open("/dev/null", O_RDONLY | O_CLOEXEC); }
@@ -44,13 +46,14 @@ std::optional<ino_t> InodeOf(int file) {
 
 bool IsOpen(OpenSocket socket) { return InodeOf(socket.file) == socket.inode; }
 
-// All bytes of the other side so far; nullopt: not TCP.
-std::optional<int64_t> BytesReceived(int file) {
+// All bytes of both sides so far; nullopt: not TCP.
+std::optional<Connections::Traffic> TrafficOf(int file) {
   tcp_info info{};
   socklen_t length = sizeof info;
   if (getsockopt(file, IPPROTO_TCP, TCP_INFO, &info, &length) != 0) return std::nullopt;
   if (length < offsetof(tcp_info, tcpi_bytes_received) + sizeof info.tcpi_bytes_received) return std::nullopt;
-  return static_cast<int64_t>(info.tcpi_bytes_received);
+  return Connections::Traffic{.received = static_cast<int64_t>(info.tcpi_bytes_received),
+                              .sent = static_cast<int64_t>(info.tcpi_bytes_acked)};
 }
 
 // A copy of the descriptor stays the same socket while it is looked at, whatever becomes of the number.
@@ -74,34 +77,41 @@ Gate::Gate(std::unique_ptr<Listener> listener, Connections& connections, HandOve
       max_sockets_(connections.limits().connections + std::max(8, connections.limits().connections / 16)),
       reserve_(OpenReserve()),
       wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
-      worker_([this](const std::stop_token& stop) { Work(stop); }) {}
+      watcher_([this](const std::stop_token& stop) { WatchUntil(stop); }),
+      acceptor_([this](const std::stop_token& stop) { AcceptUntil(stop); }) {}
 
 Gate::~Gate() {
-  worker_.request_stop();
+  acceptor_.request_stop();
   const uint64_t one = 1;
   // Always fits.
   static_cast<void>(!write(wake_, &one, sizeof one));
-  worker_.join();
+  acceptor_.join();
+  watcher_.request_stop();
+  watcher_.join();
   close(wake_);
   if (reserve_ >= 0) close(reserve_);
 }
 
-void Gate::Work(const std::stop_token& stop) {
+void Gate::AcceptUntil(const std::stop_token& stop) {
   std::vector<pollfd> waited;
   for (const int file : listener_->files()) waited.push_back({.fd = file, .events = POLLIN, .revents = 0});
   waited.push_back({.fd = wake_, .events = POLLIN, .revents = 0});
-  Connections::Clock::time_point next_look = Connections::Clock::now();
   while (!stop.stop_requested()) {
     const bool has_room = connections_.sockets() < max_sockets_;
     // Where there is no room, those who wait are left to the kernel.
     for (pollfd& one : waited) one.events = has_room || one.fd == wake_ ? POLLIN : 0;
-    const auto wait = std::chrono::ceil<std::chrono::milliseconds>(next_look - Connections::Clock::now());
-    poll(waited.data(), waited.size(), static_cast<int>(std::max<int64_t>(wait.count(), 0)));
+    poll(waited.data(), waited.size(), has_room ? -1 : static_cast<int>(kFullInterval.count()));
     for (const pollfd& one : waited) {
       if (one.fd == wake_ || (one.revents & POLLIN) == 0) continue;
       for (int i = 0; i < kAtOnce && !Accept(one.fd); ++i) continue;
     }
-    if (Connections::Clock::now() >= next_look) next_look = LookAround();
+  }
+}
+
+void Gate::WatchUntil(const std::stop_token& stop) {
+  std::unique_lock lock(watch_mutex_);
+  while (!stop.stop_requested()) {
+    watch_.wait_until(lock, stop, LookAround(), [] { return false; });
   }
 }
 
@@ -125,7 +135,10 @@ void Gate::Admit(int file, const SocketAddress& address) {
   Peer peer = PeerOf(address.storage, address.length);
   if (peer.name == "unix:") peer.name = absl::StrCat("unix:#", ++unnamed_);
   // Nobody goes for those that have been closed already.
-  if (connections_.IsTight(peer) && Connections::Clock::now() >= next_tight_look_) LookAround();
+  if (connections_.IsTight(peer)) {
+    const std::lock_guard lock(watch_mutex_);
+    if (Connections::Clock::now() >= next_tight_look_) LookAround();
+  }
   const std::optional<ino_t> inode = InodeOf(file);
   const std::optional<OpenSocket> before = connections_.Find(peer.name);
   if (before.has_value() && !IsOpen(*before)) connections_.Forget(peer.name);
@@ -151,9 +164,10 @@ void Gate::TurnAway(int listening) {
 
 Connections::Clock::time_point Gate::LookAround() {
   const std::chrono::nanoseconds start = ThreadCpuTime();
+  const int64_t received_before = connections_.counts().received;
   std::vector<Connections::Sample> samples = connections_.Samples();
   for (Connections::Sample& sample : samples) {
-    sample.received = BytesReceived(sample.socket.file);
+    sample.traffic = TrafficOf(sample.socket.file);
     // Last: what was read is its own only if it is open still.
     sample.is_open = IsOpen(sample.socket);
   }
@@ -163,7 +177,8 @@ Connections::Clock::time_point Gate::LookAround() {
   const Connections::Clock::time_point end = Connections::Clock::now();
   next_tight_look_ = end + kTightRest * taken;
   if (connections_.sockets() >= max_sockets_) return end + kFullInterval;
-  return end + std::clamp<Connections::Clock::duration>(kRest * taken, kLeastInterval, kGreatestInterval);
+  const int rest = connections_.counts().received - received_before > kMuch ? kTightRest : kRest;
+  return end + std::clamp<Connections::Clock::duration>(rest * taken, kLeastInterval, kGreatestInterval);
 }
 
 }  // namespace planwright::server

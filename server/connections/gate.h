@@ -2,9 +2,11 @@
 #ifndef PLANWRIGHT_SERVER_CONNECTIONS_GATE_H_
 #define PLANWRIGHT_SERVER_CONNECTIONS_GATE_H_
 
+#include <condition_variable>
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <stop_token>
 #include <thread>
 
@@ -13,12 +15,13 @@
 
 namespace planwright::server {
 
-// A thread of its own accepts, and looks at what is open up to fifty times a second. It goes on when the process has
-// run out of descriptors: one is kept in reserve, to turn the next connections away with, while the kernel would leave
-// them waiting. Ends connections by shutting them down; whoever was handed a socket closes it.
+// A thread of its own accepts. It goes on when the process has run out of descriptors: one is kept in reserve, to turn
+// the next connections away with, while the kernel would leave them waiting. Another one looks at what is open up to
+// fifty times a second, whatever becomes of the first: gRPC may read from a connection that it is handed for as long as
+// something comes. Ends connections by shutting them down; whoever was handed a socket closes it.
 class Gate {
  public:
-  // Takes the socket over: non-blocking, TCP_NODELAY. Called on the gate's thread.
+  // Takes the socket over: non-blocking, TCP_NODELAY. Called on the thread that accepts.
   using HandOver = std::function<void(int file, const SocketAddress& peer)>;
 
   // `connections` outlives the gate. Accepts from now on.
@@ -31,13 +34,14 @@ class Gate {
   const Listener& listener() const { return *listener_; }
 
  private:
-  void Work(const std::stop_token& stop);
+  void AcceptUntil(const std::stop_token& stop);
+  void WatchUntil(const std::stop_token& stop);
   // True: nothing waits any more.
   bool Accept(int listening);
   void Admit(int file, const SocketAddress& address);
   // To be called without a descriptor for it: turns the connection away that has waited longest.
   void TurnAway(int listening);
-  // What has been closed, what is held. Returns when to look next.
+  // What has been closed, what is held. Returns when to look next. REQUIRES: watch_mutex_.
   Connections::Clock::time_point LookAround();
 
   const std::unique_ptr<Listener> listener_;
@@ -46,12 +50,16 @@ class Gate {
   // Sockets that are tolerated while ended ones are being closed.
   const int max_sockets_;
   int reserve_;
-  // Readable when the thread is to end.
+  // Readable when the thread that accepts is to end.
   int wake_;
   uint64_t unnamed_ = 0;
+  std::mutex watch_mutex_;
+  std::condition_variable_any watch_;
+  // Guarded by watch_mutex_.
   Connections::Clock::time_point next_tight_look_;
-  // Last: uses the above.
-  std::jthread worker_;
+  // Last: use the above.
+  std::jthread watcher_;
+  std::jthread acceptor_;
 };
 
 }  // namespace planwright::server

@@ -10,6 +10,8 @@ namespace {
 
 // What an open connection takes in gRPC, with TLS.
 constexpr int64_t kBytesPerConnection = int64_t{64} << 10;
+// A hundred calls of 1 MiB that begin on one connection at the same time send up to 20 MiB between two answers.
+constexpr int64_t kUnansweredBytes = int64_t{32} << 20;
 // Descriptors that are not for connections of gRPC; of few, a half.
 constexpr int kOtherDescriptors = 320;
 
@@ -49,7 +51,8 @@ ConnectionLimits GrpcConnectionLimits(const ConnectionSettings& settings, int64_
           .held_bytes = transport_bytes,
           .unidentified_held_bytes = unidentified,
           // Half of it is for those who are known.
-          .all_unidentified_held_bytes = std::max(unidentified, transport_bytes / 2)};
+          .all_unidentified_held_bytes = std::max(unidentified, transport_bytes / 2),
+          .unanswered_held_bytes = std::min(unidentified, kUnansweredBytes)};
 }
 
 ConnectionLimits HttpConnectionLimits() {

@@ -37,11 +37,14 @@ class Scene {
   void Identify(const std::string& host, int number) { connections.Identified(Name(host, number)); }
 
   // A round in which the connections have received so many bytes altogether; those that are not named are as they were.
-  std::vector<int> Look(const std::map<std::string, int64_t>& received, std::chrono::milliseconds later) {
+  // Only those of `answered` have been sent something meanwhile.
+  std::vector<int> Look(const std::map<std::string, int64_t>& received, std::chrono::milliseconds later,
+                        const std::vector<std::string>& answered = {}) {
     now += later;
-    for (const auto& [name, bytes] : received) received_[name] = bytes;
+    for (const auto& [name, bytes] : received) traffic_[name].received = bytes;
+    for (const std::string& name : answered) ++traffic_[name].sent;
     std::vector<Connections::Sample> samples = connections.Samples();
-    for (Connections::Sample& sample : samples) sample.received = received_[sample.name];
+    for (Connections::Sample& sample : samples) sample.traffic = traffic_[sample.name];
     return Numbers(connections.Update(samples, now));
   }
   void Close(const std::string& name) {
@@ -62,7 +65,7 @@ class Scene {
   Connections::Clock::time_point now{};
 
  private:
-  std::map<std::string, int64_t> received_;
+  std::map<std::string, Connections::Traffic> traffic_;
 };
 
 int64_t Ended(const Connections& connections, EndReason reason) {
@@ -205,6 +208,34 @@ TEST(ConnectionsTest, UnknownOnesTogetherMayHoldLess) {
   EXPECT_THAT(scene.Look(held, std::chrono::milliseconds(20)), IsEmpty());
   EXPECT_THAT(scene.Look({{"a:2", 2 * kMegabyte + 1}}, std::chrono::milliseconds(20)), ElementsAre(3));
   EXPECT_EQ(scene.connections.counts().held_bytes, 6 * kMegabyte + 1);
+}
+
+TEST(ConnectionsTest, WhoeverSendsOnWithoutAnAnswerMayHoldLess) {
+  Scene scene({.unanswered_held_bytes = 30 * kMegabyte});
+  for (const int number : {1, 2, 3}) scene.Enter("a", number);
+  scene.Identify("a", 1);
+  // The first is known, the second has its windows opened.
+  const auto look = [&](int64_t megabytes) {
+    const int64_t received = megabytes * kMegabyte;
+    return scene.Look({{"a:1", received}, {"a:2", received}, {"a:3", received}}, std::chrono::milliseconds(20),
+                      {"a:2"});
+  };
+  for (const int64_t megabytes : {8, 16, 24, 30}) EXPECT_THAT(look(megabytes), IsEmpty());
+  EXPECT_THAT(look(31), ElementsAre(3));
+  EXPECT_THAT(look(100), IsEmpty());
+  EXPECT_EQ(Ended(scene.connections, EndReason::kHeld), 1);
+}
+
+TEST(ConnectionsTest, ThoseWithoutAnAnswerMayHoldLessTogether) {
+  Scene scene({.unanswered_held_bytes = 30 * kMegabyte});
+  for (const int number : {1, 2, 3, 4}) scene.Enter("a", number);
+  // What fits a window is no sign of a flood.
+  EXPECT_THAT(
+      scene.Look({{"a:1", 8 * kMegabyte}, {"a:2", 8 * kMegabyte}, {"a:3", 8 * kMegabyte}, {"a:4", 9 * kMegabyte}},
+                 std::chrono::milliseconds(20)),
+      IsEmpty());
+  EXPECT_THAT(scene.Look({{"a:1", 12 * kMegabyte}, {"a:2", 10 * kMegabyte}}, std::chrono::milliseconds(20)),
+              ElementsAre(1));
 }
 
 TEST(ConnectionsTest, AnUnknownOneMayHoldLess) {

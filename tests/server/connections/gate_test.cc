@@ -6,6 +6,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
 #include <chrono>
 #include <functional>
@@ -38,9 +39,11 @@ class Client {
     if (file_ >= 0) close(file_);
   }
 
-  void Send(std::size_t bytes) const {
+  void Send(std::size_t bytes) const { EXPECT_TRUE(Sends(bytes)); }
+  // Whether the other side has taken it.
+  bool Sends(std::size_t bytes) const {
     const std::vector<char> content(bytes, 'x');
-    EXPECT_EQ(send(file_, content.data(), bytes, MSG_NOSIGNAL), static_cast<ssize_t>(bytes));
+    return send(file_, content.data(), bytes, MSG_NOSIGNAL) == static_cast<ssize_t>(bytes);
   }
   // Whether the other side has closed or shut down.
   bool IsEnded() const {
@@ -89,15 +92,18 @@ class Door {
   }
 
   Connections connections;
+  // Whether something is sent for what is read.
+  std::atomic<bool> answers{false};
 
  private:
   void CloseEnded() {
     const std::lock_guard lock(mutex_);
-    std::erase_if(files_, [](int file) {
+    std::erase_if(files_, [this](int file) {
       std::vector<char> content(1 << 16);
       ssize_t count = 0;
       do {
         count = recv(file, content.data(), content.size(), MSG_DONTWAIT);
+        if (count > 0 && answers) send(file, content.data(), 1, MSG_NOSIGNAL);
       } while (count > 0);
       if (count < 0 && errno == EAGAIN) return false;
       close(file);
@@ -159,6 +165,36 @@ TEST(GateTest, EndsWhoHoldsTooMuch) {
   modest.Send(1000);
   EXPECT_TRUE(Eventually([&] { return greedy.IsEnded(); }));
   EXPECT_FALSE(modest.IsEnded());
+}
+
+TEST(GateTest, EndsWhoSendsOnWithoutAnAnswer) {
+  Door door({.unanswered_held_bytes = 16 << 20});
+  const auto send_mebibytes = [](const Client& client, int count) {
+    int sent = 0;
+    while (sent < count && client.Sends(1 << 20)) ++sent;
+    return sent;
+  };
+  const Client silent = door.Connect();
+  EXPECT_LT(send_mebibytes(silent, 20'000), 20'000);
+  door.answers = true;
+  const Client answered = door.Connect();
+  EXPECT_EQ(send_mebibytes(answered, 100), 100);
+  EXPECT_EQ(door.connections.counts().ended[static_cast<std::size_t>(EndReason::kHeld)], 1);
+}
+
+// As gRPC does with a client that sends and sends.
+TEST(GateTest, EndsWhoHoldsTooMuchThoughItIsStillBeingHandedOver) {
+  Connections connections({.held_bytes = 1 << 20});
+  std::atomic<bool> is_over{false};
+  Gate gate(*Listener::Open("127.0.0.1:0"), connections, [&](int file, const SocketAddress& /*peer*/) {
+    std::vector<char> content(1 << 16);
+    while (!is_over && recv(file, content.data(), content.size(), MSG_DONTWAIT) != 0) std::this_thread::yield();
+    close(file);
+  });
+  const Client greedy(gate.listener());
+  greedy.Send(2 << 20);
+  EXPECT_TRUE(Eventually([&] { return greedy.IsEnded(); }));
+  is_over = true;
 }
 
 TEST(GateTest, EndsTheOldWhereThereIsAnAge) {
