@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "core/base/infeasibility.h"
 #include "core/base/interruption.h"
@@ -19,6 +20,7 @@
 #include "core/base/units.h"
 #include "core/joint/cost/stage_cost.h"
 #include "core/joint/plan/network_planning.h"
+#include "core/joint/plan/what_would_fit.h"
 #include "core/joint/search/fewest_search.h"
 #include "core/joint/search/joint_search.h"
 
@@ -77,16 +79,21 @@ class FewestDevices {
   absl::StatusOr<JointAnswer> Run(const std::function<void(const JointAnswer&)>& on_answer) {
     if (is_one_row_ && MayBePlain()) LookAlongRow();
     if (reached_.empty()) {
-      const Decision of_all = Ask(all_);
-      if (of_all != Decision::kReached) return WhyNot(of_all, on_answer);
+      Decision of_all = Ask(all_);
+      if (of_all != Decision::kReached && !best_.has_value()) {
+        ASSIGN_OR_RETURN(of_all, PlanOnAll(on_answer));
+      }
+      if (of_all != Decision::kReached) return WhyNot(of_all);
       reached_ = all_;
     }
     for (std::size_t number = 0; number < all_.size(); ++number) Lower(Counts(all_.size(), 0), number);
     if (all_.size() > 1) Mix(WholeBox());
     absl::StatusOr<JointAnswer> planned = PlanOn(reached_, on_answer);
     const bool misses = planned.ok() && planned->plan.step.count() > most_ps_;
-    if (!found_.plan.stages.empty() && (misses || IsNoPlanFound(planned.status()))) planned = found_;
+    const bool has_none = IsNoPlanFound(planned.status()) || absl::IsResourceExhausted(planned.status());
+    if (!found_.plan.stages.empty() && (misses || has_none)) planned = found_;
     ASSIGN_OR_RETURN(JointAnswer answer, std::move(planned));
+    answer.is_interrupted |= is_memory_spent_;
     answer.counters["device_counts_tried"] = tried_;
     answer.counters["devices_allowed"] = TotalOf(reached_);
     answer.counters["devices_needed"] = LeastNotRefuted();
@@ -126,6 +133,7 @@ class FewestDevices {
     const JointRequest request{question_.pricer, row, question_.settings, question_.reserved_bytes};
     const std::optional<int64_t> most = is_any_step() ? std::nullopt : std::optional(most_ps_);
     FewestOutcome outcome = SearchFewestDevices(request, most, all_.front(), limits_);
+    NoteEnd(!outcome.is_proven);
     if (!outcome.plan.has_value()) return;
     const auto idle = static_cast<int32_t>(row.classes.front().devices() - outcome.devices);
     for (JointStage& stage : outcome.plan->stages) stage.first_slot -= idle;
@@ -144,6 +152,18 @@ class FewestDevices {
     if (is_network()) asked.most_devices = counts;
     asked.enough_ps = enough_ps;
     return (is_network() ? PlanOnNetwork : PlanJointly)(asked, limits_, on_answer);
+  }
+
+  // Where no plan was found: the search for the best one says best that there is none. If it finds one all the same,
+  // for which the other had no time or memory, whether that reaches the target.
+  absl::StatusOr<Decision> PlanOnAll(const std::function<void(const JointAnswer&)>& on_answer) {
+    ASSIGN_OR_RETURN(JointAnswer answer, (is_network() ? PlanOnNetwork : PlanJointly)(question_, limits_, on_answer));
+    if (answer.plan.step.count() > most_ps_) {
+      best_ = answer.plan.step;
+      return Decision::kOpen;
+    }
+    found_ = std::move(answer);
+    return Decision::kReached;
   }
 
   // Whether devices in such numbers reach the target.
@@ -192,7 +212,7 @@ class FewestDevices {
     return plan.step_bound.count() > most_ps_ ? Decision::kRefuted : Decision::kOpen;
   }
 
-  Reply AskInOrders(const TrainingCluster& part) const {
+  Reply AskInOrders(const TrainingCluster& part) {
     Reply reply = AskInOrder(part);
     if (reply.decision == Decision::kReached || part.classes.size() == 1) return reply;
     Reply other = AskInOrder(InReverse(part));
@@ -202,7 +222,7 @@ class FewestDevices {
     return is_better ? other : reply;
   }
 
-  Reply AskInOrder(const TrainingCluster& part) const {
+  Reply AskInOrder(const TrainingCluster& part) {
     const double gap = std::min(question_.relative_gap, kDecisiveGap);
     JointRequest request{question_.pricer, part, question_.settings, question_.reserved_bytes, gap};
     if (is_any_step() && PlainHoldsWhatOthersDo(request)) return AskWhetherHeld(request);
@@ -210,14 +230,16 @@ class FewestDevices {
     // Where all are enough, by how much others miss the target does not matter.
     if (!reached_.empty() && !is_any_step()) request.known_step_ps = most_ps_ + most_ps_ / 1'000 + 1;
     JointOutcome outcome = SearchJoint(request, limits_, [](const JointPlan&) {});
+    NoteEnd(outcome.is_interrupted);
     const bool reaches = outcome.plan.has_value() && outcome.plan->step.count() <= most_ps_;
     return {DecisionOf(request, reaches, outcome.step_bound_ps > most_ps_), std::move(outcome.plan), part};
   }
 
   // REQUIRES: PlainHoldsWhatOthersDo(request).
-  Reply AskWhetherHeld(const JointRequest& request) const {
+  Reply AskWhetherHeld(const JointRequest& request) {
     const DeviceRow row(request.cluster);
     FewestOutcome outcome = SearchFewestDevices(request, std::nullopt, row.size(), limits_);
+    NoteEnd(!outcome.is_proven);
     const bool is_held = outcome.plan.has_value();
     if (is_held) CostJointPlan(question_.pricer, row, question_.reserved_bytes, *outcome.plan);
     return {DecisionOf(request, is_held, outcome.is_proven), std::move(outcome.plan), request.cluster};
@@ -229,6 +251,9 @@ class FewestDevices {
     const bool may_be_longer = misses && is_any_step() && MayTakeTooLong(request, limits_).value_or(true);
     return misses && !may_be_longer ? Decision::kRefuted : Decision::kOpen;
   }
+
+  // A search that was told to stop though nothing else ended it had no memory left.
+  void NoteEnd(bool is_interrupted) { is_memory_spent_ |= is_interrupted && !CheckInterruption(limits_).has_value(); }
 
   // Keeps the plan, which reaches the target, for where no time is left to look for the best one; of one that does not
   // its step. REQUIRES: reply.plan.
@@ -327,12 +352,8 @@ class FewestDevices {
     }
   }
 
-  // All devices miss the target.
-  absl::Status WhyNot(Decision decision, const std::function<void(const JointAnswer&)>& on_answer) const {
-    // Nothing fits: the search itself says so best.
-    if (!best_.has_value()) {
-      return (is_network() ? PlanOnNetwork : PlanJointly)(question_, limits_, on_answer).status();
-    }
+  // All devices miss the target. REQUIRES: best_.
+  absl::Status WhyNot(Decision decision) const {
     const double tokens = static_cast<double>(question_.settings.global_batch) *
                           static_cast<double>(question_.pricer.tokens_per_sample());
     // As reports say it: what they print is reached.
@@ -343,6 +364,10 @@ class FewestDevices {
     if (decision == Decision::kOpen) {
       if (CheckInterruption(limits_).has_value()) {
         return NoPlanFoundError(found + "; it is not proven that none does", SpentLimit::kTime);
+      }
+      if (is_memory_spent_) {
+        return absl::ResourceExhaustedError(
+            absl::StrCat(found, "; that none does is not proven in the memory that searches may take; ", kMoreMemory));
       }
       return NoPlanFoundError(found + "; whether another does is open within the gap: lower it (--gap) or the target");
     }
@@ -362,6 +387,7 @@ class FewestDevices {
   Counts all_;
   int64_t most_ps_ = kAnyStep;
   int64_t tried_ = 0;
+  bool is_memory_spent_ = false;
   // The fewest in all that are known to reach the target, and how; empty: none is.
   Counts reached_;
   JointAnswer found_;

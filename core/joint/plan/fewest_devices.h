@@ -24,7 +24,8 @@ namespace planwright {
 // hold the model). Counters "device_counts_tried", "devices_allowed" (of the part of the cluster that the answer's
 // bounds speak of), "devices_needed" (the least number that is not refuted).
 // Errors: FAILED_PRECONDITION (InfeasibilityOf) where all devices provably do not; DEADLINE_EXCEEDED (IsNoPlanFound)
-// where they do not as far as is known; CANCELLED.
+// where they do not as far as is known; CANCELLED; RESOURCE_EXHAUSTED, as the former, where a search had no memory
+// left.
 absl::StatusOr<JointAnswer> PlanOnFewestDevices(const JointQuestion& question, const SolveLimits& limits,
                                                 const std::function<void(const JointAnswer&)>& on_answer);
 

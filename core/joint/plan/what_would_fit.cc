@@ -215,8 +215,7 @@ absl::Status NotWithinLimitsError(const SolveLimits& limits) {
   if (why == Interruption::kCancelled) return absl::CancelledError("cancelled before a plan was found");
   if (!why.has_value()) {
     return absl::ResourceExhaustedError(
-        "no plan was found in the memory that searches may take; restrict degrees or micro-batches, or give the server "
-        "more memory");
+        absl::StrCat("no plan was found in the memory that searches may take; ", kMoreMemory));
   }
   return NoPlanFoundError("no plan was found in time; allow more time", SpentLimit::kTime);
 }

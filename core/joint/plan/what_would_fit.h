@@ -16,6 +16,9 @@ namespace planwright {
 // be plans, which take too long to be looked for. Or NotWithinLimitsError.
 absl::Status NothingFitsError(const JointQuestion& question, const TrainingCluster& cluster, const SolveLimits& limits);
 
+// What gives a search more memory.
+inline constexpr char kMoreMemory[] = "restrict degrees or micro-batches, or give the server more memory";
+
 // The error of a search that was told to stop, CANCELLED or DEADLINE_EXCEEDED (IsNoPlanFound), or else had no memory
 // left: RESOURCE_EXHAUSTED.
 absl::Status NotWithinLimitsError(const SolveLimits& limits);

@@ -151,11 +151,11 @@ class JointRequestRun {
                      (counts_devices ? PlanOnFewestDevices : plan_jointly)(question, limits, report));
     RETURN_IF_ERROR(incumbent_status);
     ASSIGN_OR_RETURN(Plan plan, VerifiedPlan(answer, options));
+    if (counts_devices) NoteDevices(answer, plan);
     NoteStop(limits, answer.is_interrupted, plan);
     AddBaselines(question, limits, plan);
     // What was left out meanwhile is nothing to give others who ask the same.
     if (limits.stop.stop_requested()) NoteStop(limits, true, plan);
-    if (counts_devices) NoteDevices(answer, plan);
     if (start.has_value()) NoteStart(answer, plan);
     NoteExchanges(plan);
     return plan;
@@ -314,6 +314,7 @@ class JointRequestRun {
     const int64_t allowed = answer.counters.at("devices_allowed");
     const int64_t needed = answer.counters.at("devices_needed");
     if (needed == allowed) return;
+    plan.provenance.proven_optimal = false;
     plan.warnings.push_back(
         absl::StrCat("it is not proven that fewer devices do not do; ", needed, " are needed at least"));
   }

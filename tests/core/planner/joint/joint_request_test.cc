@@ -610,6 +610,30 @@ TEST(JointRequestTest, WhatIsInterruptedHasABound) {
   }
 }
 
+// Neither more time nor a smaller gap is what was missing.
+TEST(JointRequestTest, SearchesForFewDevicesSayWhereMemoryRanOut) {
+  JointTestRequest request = RequestOf("llama3-70b", "dgx-h100:8", 64);
+  request.problem.objective = Objective::kMinDevices;
+  request.problem.joint->orders = {PipelineOrder::kOneFOneB};
+  const auto make_within = [&](int64_t memory_bytes) {
+    SolveLimits limits;
+    limits.memory_bytes = memory_bytes;
+    TaskArena arena(1);
+    PlannerObserver nobody;
+    return MakePlan({request.graph, request.cluster, request.problem, request.options}, ModelLimits(), limits, arena,
+                    nobody);
+  };
+  // It crashed where the search for the best plan had found what the one for few devices had no memory for.
+  const absl::StatusOr<Plan> any = make_within(1'000);
+  ASSERT_TRUE(any.ok()) << any.status();
+  EXPECT_EQ(any->provenance.stop_reason, StopReason::kMemoryLimit);
+  request.problem.joint->per_stage = true;
+  request.problem.joint->target_tokens_per_second = any->joint->tokens_per_second * 1.02;
+  const absl::Status none = make_within(1'000).status();
+  EXPECT_EQ(none.code(), absl::StatusCode::kResourceExhausted) << none;
+  EXPECT_THAT(std::string(none.message()), HasSubstr("more memory"));
+}
+
 // Rows for all cases that the search can ask for, each `factor` times what is computed.
 std::vector<MeasuredLayer> RowsOf(const JointTestRequest& request, double factor) {
   std::vector<DeviceId> devices;
