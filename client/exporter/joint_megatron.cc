@@ -52,18 +52,31 @@ void AddDegrees(const JointPipeline& pipeline, bool has_experts, Arguments& argu
   Add(arguments, "expert-tensor-parallel-size", pipeline.tensor);
 }
 
+// Plans count on exchanges of the optimizer that go on beside the passes, which Megatron-LM does on request.
 absl::Status AddSharding(const JointPipeline& pipeline, Arguments& arguments) {
-  if (!pipeline.has_copies() || pipeline.sharding == v1::OPTIMIZER_SHARDING_NONE) return absl::OkStatus();
+  if (!pipeline.has_copies()) return absl::OkStatus();
+  if (pipeline.sharding == v1::OPTIMIZER_SHARDING_NONE) {
+    Add(arguments, "overlap-grad-reduce");
+    return absl::OkStatus();
+  }
   Add(arguments, "use-distributed-optimizer");
-  if (pipeline.sharding == v1::OPTIMIZER_SHARDING_OPTIMIZER) return absl::OkStatus();
+  if (pipeline.sharding == v1::OPTIMIZER_SHARDING_OPTIMIZER) {
+    Add(arguments, "overlap-grad-reduce");
+    Add(arguments, "overlap-param-gather");
+    return absl::OkStatus();
+  }
   if (pipeline.num_stages > 1) {
     return CannotExpress(kMegatron,
                          "gradients or parameters are sharded, and its FSDP is documented for pipelines of one stage "
                          "alone; plan with --optimizer_sharding=optimizer");
   }
-  const bool has_parameters = pipeline.sharding == v1::OPTIMIZER_SHARDING_PARAMETERS;
+  if (pipeline.sharding == v1::OPTIMIZER_SHARDING_PARAMETERS) {
+    return CannotExpress(kMegatron,
+                         "its FSDP shards the parameters of transformer layers alone, and the plan those of embedding "
+                         "and head as well; plan with --optimizer_sharding=gradients or optimizer");
+  }
   Add(arguments, "use-megatron-fsdp");
-  Add(arguments, "data-parallel-sharding-strategy", has_parameters ? "optim_grads_params" : "optim_grads");
+  Add(arguments, "data-parallel-sharding-strategy", "optim_grads");
   Add(arguments, "no-gradient-accumulation-fusion");
   Add(arguments, "ckpt-format", "fsdp_dtensor");
   return absl::OkStatus();
@@ -94,8 +107,16 @@ absl::Status CheckSchedule(const v1::JointPlan& joint, const JointPipeline& pipe
   return absl::OkStatus();
 }
 
+// Who computes attention. Heads whose keys and values differ in width (latent attention) have no FlashAttention on all
+// devices; cuDNN's fused attention keeps no scores either.
+const char* AttentionBackend(const v1::Transformer& shape) {
+  if (shape.stores_scores()) return "unfused";
+  return shape.kv_rank() > 0 ? "fused" : "flash";
+}
+
 void AddAttention(const v1::Transformer& shape, Arguments& arguments) {
   Add(arguments, "num-attention-heads", shape.heads());
+  Add(arguments, "kv-channels", shape.head_width());
   if (shape.kv_rank() > 0) {
     Add(arguments, "multi-latent-attention");
     if (shape.query_rank() > 0) Add(arguments, "q-lora-rank", shape.query_rank());
@@ -103,20 +124,19 @@ void AddAttention(const v1::Transformer& shape, Arguments& arguments) {
     Add(arguments, "qk-head-dim", shape.head_width());
     Add(arguments, "qk-pos-emb-head-dim", shape.rope_width());
     Add(arguments, "v-head-dim", shape.value_width());
-  } else {
-    Add(arguments, "kv-channels", shape.head_width());
-    if (shape.kv_heads() < shape.heads()) {
-      Add(arguments, "group-query-attention");
-      Add(arguments, "num-query-groups", shape.kv_heads());
-    }
+  } else if (shape.kv_heads() < shape.heads()) {
+    Add(arguments, "group-query-attention");
+    Add(arguments, "num-query-groups", shape.kv_heads());
   }
-  Add(arguments, "attention-backend", shape.stores_scores() ? "unfused" : "flash");
+  Add(arguments, "attention-backend", AttentionBackend(shape));
 }
 
 void AddExperts(const v1::Transformer& shape, Arguments& arguments) {
   if (shape.experts() == 0) return;
   Add(arguments, "num-experts", shape.experts());
   Add(arguments, "moe-router-topk", shape.experts_per_token());
+  // What is chosen from one expert alone would always be 1.
+  if (shape.experts_per_token() == 1) Add(arguments, "moe-router-pre-softmax");
   Add(arguments, "moe-ffn-hidden-size", shape.expert_feed_forward());
   if (shape.shared_experts() > 0) {
     Add(arguments, "moe-shared-expert-intermediate-size", shape.shared_experts() * shape.expert_feed_forward());
@@ -137,6 +157,8 @@ Arguments ModelArguments(const v1::Transformer& shape) {
   AddAttention(shape, arguments);
   AddExperts(shape, arguments);
   if (shape.gated()) Add(arguments, "swiglu");
+  // Models with gates have none, and experts may have none where tensor ranks divide them.
+  if (shape.gated() || shape.experts() > 0) Add(arguments, "disable-bias-linear");
   if (!shape.tied()) Add(arguments, "untie-embeddings-and-output-weights");
   Add(arguments, "position-embedding-type", shape.learned_positions() ? "learned_absolute" : "rope");
   Add(arguments, "seq-length", shape.sequence());
@@ -149,6 +171,22 @@ Arguments ModelArguments(const v1::Transformer& shape) {
   if (shape.bytes_per_element() == 2) Add(arguments, "bf16");
   if (shape.eight_bit_products()) Add(arguments, "fp8-format", "hybrid");
   return arguments;
+}
+
+absl::Status CheckAttention(const JointPipeline& pipeline, const v1::Transformer& shape) {
+  if (!shape.stores_scores() || pipeline.context == 1) return absl::OkStatus();
+  return CannotExpress(kMegatron,
+                       "attention that keeps its scores cannot be divided among context ranks; plan with "
+                       "--context_degrees=1, or a model that computes them again");
+}
+
+// What its processes need beside the arguments.
+std::string Environment(const JointPipeline& pipeline) {
+  if (pipeline.sharding == v1::OPTIMIZER_SHARDING_GRADIENTS && pipeline.has_copies()) {
+    return "; CUDA_DEVICE_MAX_CONNECTIONS must not be 1";
+  }
+  const bool has_groups = pipeline.tensor > 1 || pipeline.context > 1;
+  return has_groups ? "; before Blackwell it wants CUDA_DEVICE_MAX_CONNECTIONS=1" : "";
 }
 
 }  // namespace
@@ -166,6 +204,7 @@ absl::StatusOr<Exported> ExportJointMegatron(const ExportInput& input) {
   Add(arguments, "micro-batch-size", pipeline->samples);
   Add(arguments, "global-batch-size", pipeline->global_batch);
   absl::Status status = CheckSchedule(input.plan.joint(), *pipeline);
+  if (status.ok()) status = CheckAttention(*pipeline, shape);
   if (status.ok()) status = AddSharding(*pipeline, arguments);
   if (status.ok()) status = AddRecomputation(*pipeline, arguments);
   if (!status.ok()) return status;
@@ -173,9 +212,9 @@ absl::StatusOr<Exported> ExportJointMegatron(const ExportInput& input) {
   return Exported{
       absl::StrCat(absl::StrJoin(arguments, " "), " ", absl::StrJoin(model, " "), "\n"),
       absl::StrFormat("for %d processes: tensor %d, context %d, data %d, pipeline %d; what the plan does not "
-                      "depend on is yours to add: norms, biases, tokenizer, optimizer, data",
-                      pipeline->processes(), pipeline->tensor, pipeline->context, pipeline->data,
-                      pipeline->num_stages)};
+                      "depend on is yours to add: norms, tokenizer, optimizer, data%s",
+                      pipeline->processes(), pipeline->tensor, pipeline->context, pipeline->data, pipeline->num_stages,
+                      Environment(*pipeline))};
 }
 
 }  // namespace planwright::client

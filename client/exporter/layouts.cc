@@ -32,13 +32,13 @@ std::string Folded(const std::vector<std::string>& stages) {
 }
 
 // The modules of one stage, by the names that torchtitan gives them.
-std::vector<std::string> ModulesOf(const StageLayers& stage, bool is_first, bool is_last) {
+std::vector<std::string> ModulesOf(const StageLayers& stage, bool is_first, bool is_last, const char* head) {
   std::vector<std::string> modules;
   if (is_first) modules.emplace_back("\"tok_embeddings\"");
   for (std::size_t i = 0; i < stage.num_layers; ++i) {
     modules.push_back(absl::StrCat("\"layers.", stage.first_layer + i, "\""));
   }
-  if (is_last) modules.insert(modules.end(), {"\"norm\"", "\"output\""});
+  if (is_last) modules.insert(modules.end(), {"\"norm\"", absl::StrCat("\"", head, "\"")});
   return modules;
 }
 
@@ -58,11 +58,11 @@ std::string MegatronLayout(const std::vector<StageLayers>& stages) {
   return Folded(layout);
 }
 
-std::string TorchtitanParts(const std::vector<StageLayers>& stages, const char* indent) {
+std::string TorchtitanParts(const std::vector<StageLayers>& stages, const char* head, const char* indent) {
   std::string parts;
   for (std::size_t i = 0; i < stages.size(); ++i) {
     const bool is_last = i + 1 == stages.size();
-    absl::StrAppend(&parts, indent, "[", absl::StrJoin(ModulesOf(stages[i], i == 0, is_last), ", "), "],\n");
+    absl::StrAppend(&parts, indent, "[", absl::StrJoin(ModulesOf(stages[i], i == 0, is_last, head), ", "), "],\n");
   }
   return parts;
 }

@@ -17,9 +17,13 @@ std::size_t CountLayers(const std::vector<StageLayers>& stages);
 // comes before the numbered layers, L what comes after them.
 std::string MegatronLayout(const std::vector<StageLayers>& stages);
 
+// The head is one module of torchtitan's models, whose name has changed.
+inline constexpr char kTorchtitanHead[] = "lm_head";
+inline constexpr char kTorchtitanTomlHead[] = "output";
+
 // The lists inside torchtitan's module_fqns_per_model_part, one on a line, which TOML and Python read alike:
 // "    [\"tok_embeddings\", \"layers.0\"],\n".
-std::string TorchtitanParts(const std::vector<StageLayers>& stages, const char* indent);
+std::string TorchtitanParts(const std::vector<StageLayers>& stages, const char* head, const char* indent);
 
 // The boundaries of DeepSpeed's PipelineModule without the last: "0, 20, 41". `layer_offset`: layers before the first
 // numbered one.

@@ -72,27 +72,29 @@ absl::StatusOr<Exported> ExportTorchtitan(const ExportInput& input) {
   const auto stages = PipelineOf(input, "torchtitan");
   if (!stages.ok()) return stages.status();
   return Exported{
-      absl::StrFormat("# Of torchtitan's job configuration.\n"
+      absl::StrFormat("# Of torchtitan's configuration.\n"
                       "parallelism = dict(\n"
                       "    pipeline_parallel_degree=%d,\n"
                       "    data_parallel_replicate_degree=%d,\n"
-                      "    module_fqns_per_model_part=[\n%s    ],\n"
+                      "    pipeline_parallel_module_fqns_per_model_part=[\n%s    ],\n"
                       ")\n",
-                      stages->size(), input.plan.stages(0).replicas_size(), TorchtitanParts(*stages, "        ")),
-      "set these fields of the configuration's parallelism; releases before 2026 read torchtitan_toml"};
+                      stages->size(), input.plan.stages(0).replicas_size(),
+                      TorchtitanParts(*stages, kTorchtitanHead, "        ")),
+      "set these fields of the configuration's parallelism, as its sources name them since September 2026; releases "
+      "until February 2026 read torchtitan_toml"};
 }
 
 absl::StatusOr<Exported> ExportTorchtitanToml(const ExportInput& input) {
   if (input.plan.has_joint()) return ExportJointTorchtitanToml(input);
   const auto stages = PipelineOf(input, "torchtitan_toml");
   if (!stages.ok()) return stages.status();
-  return Exported{
-      absl::StrFormat("[parallelism]\n"
-                      "pipeline_parallel_degree = %d\n"
-                      "data_parallel_replicate_degree = %d\n"
-                      "module_fqns_per_model_part = [\n%s]\n",
-                      stages->size(), input.plan.stages(0).replicas_size(), TorchtitanParts(*stages, "    ")),
-      "merge it into the job's TOML file"};
+  return Exported{absl::StrFormat("[parallelism]\n"
+                                  "pipeline_parallel_degree = %d\n"
+                                  "data_parallel_replicate_degree = %d\n"
+                                  "module_fqns_per_model_part = [\n%s]\n",
+                                  stages->size(), input.plan.stages(0).replicas_size(),
+                                  TorchtitanParts(*stages, kTorchtitanTomlHead, "    ")),
+                  "merge it into the job's TOML file"};
 }
 
 absl::StatusOr<Exported> ExportDeepspeed(const ExportInput& input) {

@@ -12,8 +12,9 @@ namespace planwright::client {
 // them and sits in the last; every stage has the same number of replicas. Runs of equal stages are folded.
 absl::StatusOr<Exported> ExportMegatron(const ExportInput& input);
 
-// torchtitan's parallelism.module_fqns_per_model_part, with the module names of its decoder models: "tok_embeddings",
-// "layers.0", ..., "norm", "output". As Python, and as TOML for releases before its removal in February 2026.
+// torchtitan's pipeline_parallel_module_fqns_per_model_part, with the module names of its decoder models:
+// "tok_embeddings", "layers.0", ..., "norm", "lm_head", as Python since September 2026; and as TOML for releases until
+// February 2026, where it is module_fqns_per_model_part and the head "output".
 absl::StatusOr<Exported> ExportTorchtitan(const ExportInput& input);
 absl::StatusOr<Exported> ExportTorchtitanToml(const ExportInput& input);
 

@@ -11,8 +11,9 @@ namespace {
 constexpr int64_t kLeastProgress = int64_t{64} << 10;
 constexpr std::chrono::seconds kProgressTime{1};
 
-// gRPC opens windows of 4 MiB, and 6 MiB for a large message; with many calls at once they add up.
-constexpr int64_t kMostWithoutAnswer = int64_t{8} << 20;
+// gRPC opens windows of 4 MiB at first and of 32 MiB at most, and opens them again when they are half used; with many
+// calls at once they add up.
+constexpr int64_t kMostWithoutAnswer = int64_t{16} << 20;
 
 // What a connection has sent for one message: the message, the frames around it (9 bytes of HTTP/2 and 22 of TLS in
 // 16 KiB), and the metadata of its call. What is left over adds up until the connection holds nothing for a moment.
@@ -260,7 +261,9 @@ void Connections::EndHolders(std::vector<OpenSocket>& ended) {
     return is_unidentified(entry) && entry.held > limits_.unidentified_held_bytes;
   };
   const auto is_unanswered = [&](const Entry& entry) {
-    return is_unidentified(entry) && entry.traffic.received - entry.received_at_answer > kMostWithoutAnswer;
+    // Where the system never says that anything was sent, it does not tell.
+    return is_unidentified(entry) && entry.traffic.sent > 0 &&
+           entry.traffic.received - entry.received_at_answer > kMostWithoutAnswer;
   };
   for (const Entries::iterator& entry : HoldersWhere(is_large).entries) End(entry, EndReason::kHeld, ended);
   EndMost(HoldersWhere(is_unanswered), limits_.unanswered_held_bytes, ended);

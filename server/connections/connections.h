@@ -11,7 +11,7 @@
 //
 // A message cannot come in one go: a window has to be opened again and again (RFC 9113, 5.2), and whoever opens it
 // sends something. Headers need no window. A connection that has sent far more than a window since the server last sent
-// anything is therefore sending headers without an end, and is known long before it holds much.
+// anything is therefore most likely sending headers without an end, and is known before it holds much.
 #ifndef PLANWRIGHT_SERVER_CONNECTIONS_CONNECTIONS_H_
 #define PLANWRIGHT_SERVER_CONNECTIONS_CONNECTIONS_H_
 
@@ -68,7 +68,7 @@ struct OpenSocket {
 //
 // Invariants: (1) at most limits.connections connections are not on their way out, besides expected ones; (2) of each
 // host at most limits.unidentified_per_host of those are unidentified; (3) after Update the held bytes of those are
-// within the limits.
+// within the limits, or next to nothing each.
 class Connections {
  public:
   using Clock = std::chrono::steady_clock;

@@ -33,6 +33,8 @@ constexpr int kTightRest = 4;
 constexpr int64_t kMuch = int64_t{4} << 20;
 // While sockets have to be closed before others can come.
 constexpr std::chrono::milliseconds kFullInterval{5};
+// While others wait.
+constexpr std::chrono::seconds kLongestHandOver{2};
 // Connections of one listening socket that are accepted before it is the next one's turn.
 constexpr int kAtOnce = 64;
 
@@ -46,14 +48,17 @@ std::optional<ino_t> InodeOf(int file) {
 
 bool IsOpen(OpenSocket socket) { return InodeOf(socket.file) == socket.inode; }
 
-// All bytes of both sides so far; nullopt: not TCP.
+// All bytes of both sides so far, without what was sent again; nullopt: not TCP. Linux before 4.19 does not say what
+// was sent, but what of it has arrived.
 std::optional<Connections::Traffic> TrafficOf(int file) {
   tcp_info info{};
   socklen_t length = sizeof info;
   if (getsockopt(file, IPPROTO_TCP, TCP_INFO, &info, &length) != 0) return std::nullopt;
   if (length < offsetof(tcp_info, tcpi_bytes_received) + sizeof info.tcpi_bytes_received) return std::nullopt;
+  const bool tells_sent = length >= offsetof(tcp_info, tcpi_bytes_retrans) + sizeof info.tcpi_bytes_retrans;
+  const uint64_t sent = tells_sent ? info.tcpi_bytes_sent - info.tcpi_bytes_retrans : info.tcpi_bytes_acked;
   return Connections::Traffic{.received = static_cast<int64_t>(info.tcpi_bytes_received),
-                              .sent = static_cast<int64_t>(info.tcpi_bytes_acked)};
+                              .sent = static_cast<int64_t>(sent)};
 }
 
 // A copy of the descriptor stays the same socket while it is looked at, whatever becomes of the number.
@@ -82,6 +87,11 @@ Gate::Gate(std::unique_ptr<Listener> listener, Connections& connections, HandOve
 
 Gate::~Gate() {
   acceptor_.request_stop();
+  {
+    const std::lock_guard lock(watch_mutex_);
+    is_closing_ = true;
+    if (handed_over_.has_value()) ShutDown(*handed_over_);
+  }
   const uint64_t one = 1;
   // Always fits.
   static_cast<void>(!write(wake_, &one, sizeof one));
@@ -100,7 +110,7 @@ void Gate::AcceptUntil(const std::stop_token& stop) {
     const bool has_room = connections_.sockets() < max_sockets_;
     // Where there is no room, those who wait are left to the kernel.
     for (pollfd& one : waited) one.events = has_room || one.fd == wake_ ? POLLIN : 0;
-    poll(waited.data(), waited.size(), has_room ? -1 : static_cast<int>(kFullInterval.count()));
+    poll(waited.data(), waited.size(), static_cast<int>((has_room ? kGreatestInterval : kFullInterval).count()));
     for (const pollfd& one : waited) {
       if (one.fd == wake_ || (one.revents & POLLIN) == 0) continue;
       for (int i = 0; i < kAtOnce && !Accept(one.fd); ++i) continue;
@@ -111,7 +121,9 @@ void Gate::AcceptUntil(const std::stop_token& stop) {
 void Gate::WatchUntil(const std::stop_token& stop) {
   std::unique_lock lock(watch_mutex_);
   while (!stop.stop_requested()) {
-    watch_.wait_until(lock, stop, LookAround(), [] { return false; });
+    const Connections::Clock::time_point next = LookAround();
+    EndLongHandOver(Connections::Clock::now());
+    watch_.wait_until(lock, stop, next, [] { return false; });
   }
 }
 
@@ -152,7 +164,32 @@ void Gate::Admit(int file, const SocketAddress& address) {
   }
   const int yes = 1;
   if (!peer.is_unix) setsockopt(file, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
+  if (!BeginHandOver({.file = file, .inode = *inode})) {
+    close(file);
+    return;
+  }
   hand_over_(file, address);
+  EndHandOver();
+}
+
+bool Gate::BeginHandOver(OpenSocket socket) {
+  const std::lock_guard lock(watch_mutex_);
+  if (is_closing_) return false;
+  handed_over_ = socket;
+  handed_over_since_ = Connections::Clock::now();
+  return true;
+}
+
+void Gate::EndHandOver() {
+  const std::lock_guard lock(watch_mutex_);
+  handed_over_.reset();
+}
+
+void Gate::EndLongHandOver(Connections::Clock::time_point now) {
+  if (!handed_over_.has_value() || now - handed_over_since_ < kLongestHandOver) return;
+  std::vector<pollfd> waited;
+  for (const int file : listener_->files()) waited.push_back({.fd = file, .events = POLLIN, .revents = 0});
+  if (poll(waited.data(), waited.size(), 0) > 0) ShutDown(*handed_over_);
 }
 
 void Gate::TurnAway(int listening) {

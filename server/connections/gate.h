@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <stop_token>
 #include <thread>
 
@@ -17,8 +18,9 @@ namespace planwright::server {
 
 // A thread of its own accepts. It goes on when the process has run out of descriptors: one is kept in reserve, to turn
 // the next connections away with, while the kernel would leave them waiting. Another one looks at what is open up to
-// fifty times a second, whatever becomes of the first: gRPC may read from a connection that it is handed for as long as
-// something comes. Ends connections by shutting them down; whoever was handed a socket closes it.
+// fifty times a second, two hundred where there is no room, whatever becomes of the first: gRPC may read from a
+// connection that it is handed for as long as something comes. Where others wait, that may take two seconds. Ends
+// connections by shutting them down; whoever was handed a socket closes it.
 class Gate {
  public:
   // Takes the socket over: non-blocking, TCP_NODELAY. Called on the thread that accepts.
@@ -41,6 +43,11 @@ class Gate {
   void Admit(int file, const SocketAddress& address);
   // To be called without a descriptor for it: turns the connection away that has waited longest.
   void TurnAway(int listening);
+  // False: no connection is handed over any more.
+  bool BeginHandOver(OpenSocket socket);
+  void EndHandOver();
+  // Ends the connection that is being handed over, if it has been for long and others wait. REQUIRES: watch_mutex_.
+  void EndLongHandOver(Connections::Clock::time_point now);
   // What has been closed, what is held. Returns when to look next. REQUIRES: watch_mutex_.
   Connections::Clock::time_point LookAround();
 
@@ -57,6 +64,9 @@ class Gate {
   std::condition_variable_any watch_;
   // Guarded by watch_mutex_.
   Connections::Clock::time_point next_tight_look_;
+  bool is_closing_ = false;
+  std::optional<OpenSocket> handed_over_;
+  Connections::Clock::time_point handed_over_since_;
   // Last: use the above.
   std::jthread watcher_;
   std::jthread acceptor_;

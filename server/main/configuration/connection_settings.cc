@@ -10,8 +10,9 @@ namespace {
 
 // What an open connection takes in gRPC, with TLS.
 constexpr int64_t kBytesPerConnection = int64_t{64} << 10;
-// A hundred calls of 1 MiB that begin on one connection at the same time send up to 20 MiB between two answers.
-constexpr int64_t kUnansweredBytes = int64_t{32} << 20;
+// A hundred calls of 1 MiB that begin on one connection at the same time send up to 20 MiB between two answers: two
+// such clients may come at once.
+constexpr int64_t kUnansweredBytes = int64_t{48} << 20;
 // Descriptors that are not for connections of gRPC; of few, a half.
 constexpr int kOtherDescriptors = 320;
 

@@ -211,31 +211,41 @@ TEST(ConnectionsTest, UnknownOnesTogetherMayHoldLess) {
 }
 
 TEST(ConnectionsTest, WhoeverSendsOnWithoutAnAnswerMayHoldLess) {
-  Scene scene({.unanswered_held_bytes = 30 * kMegabyte});
+  Scene scene({.unanswered_held_bytes = 60 * kMegabyte});
   for (const int number : {1, 2, 3}) scene.Enter("a", number);
   scene.Identify("a", 1);
+  scene.Look({}, std::chrono::milliseconds(20), {"a:1", "a:2", "a:3"});
   // The first is known, the second has its windows opened.
   const auto look = [&](int64_t megabytes) {
     const int64_t received = megabytes * kMegabyte;
     return scene.Look({{"a:1", received}, {"a:2", received}, {"a:3", received}}, std::chrono::milliseconds(20),
                       {"a:2"});
   };
-  for (const int64_t megabytes : {8, 16, 24, 30}) EXPECT_THAT(look(megabytes), IsEmpty());
-  EXPECT_THAT(look(31), ElementsAre(3));
-  EXPECT_THAT(look(100), IsEmpty());
+  for (const int64_t megabytes : {15, 30, 45, 60}) EXPECT_THAT(look(megabytes), IsEmpty());
+  EXPECT_THAT(look(61), ElementsAre(3));
+  EXPECT_THAT(look(200), IsEmpty());
   EXPECT_EQ(Ended(scene.connections, EndReason::kHeld), 1);
 }
 
 TEST(ConnectionsTest, ThoseWithoutAnAnswerMayHoldLessTogether) {
-  Scene scene({.unanswered_held_bytes = 30 * kMegabyte});
+  Scene scene({.unanswered_held_bytes = 60 * kMegabyte});
   for (const int number : {1, 2, 3, 4}) scene.Enter("a", number);
+  scene.Look({}, std::chrono::milliseconds(20), {"a:1", "a:2", "a:3", "a:4"});
+  const auto received = [](int64_t first, int64_t second, int64_t others) {
+    return std::map<std::string, int64_t>{{"a:1", first * kMegabyte},
+                                          {"a:2", second * kMegabyte},
+                                          {"a:3", others * kMegabyte},
+                                          {"a:4", others * kMegabyte}};
+  };
   // What fits a window is no sign of a flood.
-  EXPECT_THAT(
-      scene.Look({{"a:1", 8 * kMegabyte}, {"a:2", 8 * kMegabyte}, {"a:3", 8 * kMegabyte}, {"a:4", 9 * kMegabyte}},
-                 std::chrono::milliseconds(20)),
-      IsEmpty());
-  EXPECT_THAT(scene.Look({{"a:1", 12 * kMegabyte}, {"a:2", 10 * kMegabyte}}, std::chrono::milliseconds(20)),
-              ElementsAre(1));
+  EXPECT_THAT(scene.Look(received(30, 29, 16), std::chrono::milliseconds(20)), IsEmpty());
+  EXPECT_THAT(scene.Look(received(32, 29, 16), std::chrono::milliseconds(20)), ElementsAre(1));
+}
+
+TEST(ConnectionsTest, WhereNothingIsSaidOfWhatWasSentNobodyGoesForIt) {
+  Scene scene({.unanswered_held_bytes = 60 * kMegabyte});
+  scene.Enter("a", 1);
+  EXPECT_THAT(scene.Look({{"a:1", 100 * kMegabyte}}, std::chrono::milliseconds(20)), IsEmpty());
 }
 
 TEST(ConnectionsTest, AnUnknownOneMayHoldLess) {

@@ -45,6 +45,11 @@ class Client {
     const std::vector<char> content(bytes, 'x');
     return send(file_, content.data(), bytes, MSG_NOSIGNAL) == static_cast<ssize_t>(bytes);
   }
+  // Whether something comes, which may take a while.
+  bool Receives() const {
+    char byte = 0;
+    return recv(file_, &byte, 1, 0) == 1;
+  }
   // Whether the other side has closed or shut down.
   bool IsEnded() const {
     pollfd one{.fd = file_, .events = POLLIN, .revents = 0};
@@ -93,7 +98,7 @@ class Door {
 
   Connections connections;
   // Whether something is sent for what is read.
-  std::atomic<bool> answers{false};
+  std::atomic<bool> answers{true};
 
  private:
   void CloseEnded() {
@@ -161,40 +166,75 @@ TEST(GateTest, EndsWhoHoldsTooMuch) {
   Door door({.held_bytes = 1 << 20});
   const Client greedy = door.Connect();
   const Client modest = door.Connect();
-  greedy.Send(2 << 20);
+  // The rest may come when it has been ended.
+  static_cast<void>(greedy.Sends(2 << 20));
   modest.Send(1000);
   EXPECT_TRUE(Eventually([&] { return greedy.IsEnded(); }));
   EXPECT_FALSE(modest.IsEnded());
 }
 
 TEST(GateTest, EndsWhoSendsOnWithoutAnAnswer) {
-  Door door({.unanswered_held_bytes = 16 << 20});
-  const auto send_mebibytes = [](const Client& client, int count) {
-    int sent = 0;
-    while (sent < count && client.Sends(1 << 20)) ++sent;
-    return sent;
-  };
+  Door door({.unanswered_held_bytes = 20 << 20});
   const Client silent = door.Connect();
-  EXPECT_LT(send_mebibytes(silent, 20'000), 20'000);
+  silent.Send(1);
+  EXPECT_TRUE(silent.Receives());
+  door.answers = false;
+  int sent = 0;
+  while (sent < 20'000 && silent.Sends(1 << 20)) ++sent;
+  EXPECT_LT(sent, 20'000);
   door.answers = true;
   const Client answered = door.Connect();
-  EXPECT_EQ(send_mebibytes(answered, 100), 100);
+  for (int i = 0; i < 100; ++i) {
+    answered.Send(1 << 20);
+    EXPECT_TRUE(answered.Receives());
+  }
   EXPECT_EQ(door.connections.counts().ended[static_cast<std::size_t>(EndReason::kHeld)], 1);
 }
 
-// As gRPC does with a client that sends and sends.
+// Reads from a socket for as long as it is open, as gRPC does while something comes.
+class Captive {
+ public:
+  void Read(int file) {
+    ++begun_;
+    std::vector<char> content(1 << 16);
+    while (recv(file, content.data(), content.size(), MSG_DONTWAIT) != 0) std::this_thread::yield();
+    close(file);
+    ++ended_;
+  }
+  int begun() const { return begun_; }
+  int ended() const { return ended_; }
+
+ private:
+  std::atomic<int> begun_{0};
+  std::atomic<int> ended_{0};
+};
+
 TEST(GateTest, EndsWhoHoldsTooMuchThoughItIsStillBeingHandedOver) {
   Connections connections({.held_bytes = 1 << 20});
-  std::atomic<bool> is_over{false};
-  Gate gate(*Listener::Open("127.0.0.1:0"), connections, [&](int file, const SocketAddress& /*peer*/) {
-    std::vector<char> content(1 << 16);
-    while (!is_over && recv(file, content.data(), content.size(), MSG_DONTWAIT) != 0) std::this_thread::yield();
-    close(file);
-  });
+  Captive captive;
+  Gate gate(*Listener::Open("127.0.0.1:0"), connections,
+            [&](int file, const SocketAddress& /*peer*/) { captive.Read(file); });
   const Client greedy(gate.listener());
-  greedy.Send(2 << 20);
+  // The rest may come when it has been ended.
+  static_cast<void>(greedy.Sends(2 << 20));
   EXPECT_TRUE(Eventually([&] { return greedy.IsEnded(); }));
-  is_over = true;
+}
+
+TEST(GateTest, NobodyIsHandedOverForLongWhileOthersWait) {
+  Connections connections({});
+  Captive captive;
+  std::optional<Gate> gate(std::in_place, *Listener::Open("127.0.0.1:0"), connections,
+                           [&](int file, const SocketAddress& /*peer*/) { captive.Read(file); });
+  const Client first(gate->listener());
+  EXPECT_TRUE(Eventually([&] { return captive.begun() == 1; }));
+  const Client second(gate->listener());
+  EXPECT_TRUE(Eventually([&] { return captive.begun() == 2; }));
+  EXPECT_TRUE(first.IsEnded());
+  EXPECT_EQ(captive.ended(), 1);
+  // Nobody waits, and the end of the gate does not wait either.
+  EXPECT_FALSE(second.IsEnded());
+  gate.reset();
+  EXPECT_EQ(captive.ended(), 2);
 }
 
 TEST(GateTest, EndsTheOldWhereThereIsAnAge) {
