@@ -89,9 +89,11 @@ class FewestDevices {
     for (std::size_t number = 0; number < all_.size(); ++number) Lower(Counts(all_.size(), 0), number);
     if (all_.size() > 1) Mix(WholeBox());
     absl::StatusOr<JointAnswer> planned = PlanOn(reached_, on_answer);
-    const bool misses = planned.ok() && planned->plan.step.count() > most_ps_;
-    const bool has_none = IsNoPlanFound(planned.status()) || absl::IsResourceExhausted(planned.status());
-    if (!found_.plan.stages.empty() && (misses || has_none)) planned = found_;
+    const bool misses = planned.ok() && !Reaches(planned->plan);
+    if (found_.has_value() && (misses || IsInterrupted(planned.status()))) {
+      planned = found_->answer;
+      reached_ = found_->counts;
+    }
     ASSIGN_OR_RETURN(JointAnswer answer, std::move(planned));
     answer.is_interrupted |= is_memory_spent_;
     answer.counters["device_counts_tried"] = tried_;
@@ -108,11 +110,26 @@ class FewestDevices {
     // The best that was found, costed, and the row that it lies on.
     std::optional<JointPlan> plan;
     TrainingCluster row;
+    // The search had neither time nor memory to end.
+    bool is_interrupted = false;
   };
+
+  // A plan that reaches the target, for where there is no time to look for the best one on as many devices.
+  struct Found {
+    Counts counts;
+    JointAnswer answer;
+  };
+
+  static bool IsInterrupted(const absl::Status& status) {
+    return IsNoPlanFound(status) || absl::IsResourceExhausted(status) || absl::IsCancelled(status);
+  }
 
   bool is_network() const { return question_.training.pairs != nullptr; }
   // Only whether plans fit is asked.
   bool is_any_step() const { return most_ps_ >= kAnyStep / 2; }
+  bool Reaches(const JointPlan& plan) const {
+    return !question_.settings.target_tokens_per_second.has_value() || plan.step.count() <= most_ps_;
+  }
   bool MayBePlain() const {
     const std::vector<PipelineOrder>& orders = question_.settings.orders;
     return std::find(orders.begin(), orders.end(), PipelineOrder::kOneFOneB) != orders.end();
@@ -133,14 +150,13 @@ class FewestDevices {
     const JointRequest request{question_.pricer, row, question_.settings, question_.reserved_bytes};
     const std::optional<int64_t> most = is_any_step() ? std::nullopt : std::optional(most_ps_);
     FewestOutcome outcome = SearchFewestDevices(request, most, all_.front(), limits_);
-    NoteEnd(!outcome.is_proven);
     if (!outcome.plan.has_value()) return;
     const auto idle = static_cast<int32_t>(row.classes.front().devices() - outcome.devices);
     for (JointStage& stage : outcome.plan->stages) stage.first_slot -= idle;
     reached_ = {outcome.devices};
     TrainingCluster part = InReverse(PartOf(reached_));
     CostJointPlan(question_.pricer, DeviceRow(part), question_.reserved_bytes, *outcome.plan);
-    Note({Decision::kReached, std::move(outcome.plan), std::move(part)});
+    Note(reached_, {Decision::kReached, std::move(outcome.plan), std::move(part)});
   }
 
   // The best plan on so many devices of each class; on a network, one that takes no longer than `enough_ps` will do.
@@ -158,11 +174,12 @@ class FewestDevices {
   // for which the other had no time or memory, whether that reaches the target.
   absl::StatusOr<Decision> PlanOnAll(const std::function<void(const JointAnswer&)>& on_answer) {
     ASSIGN_OR_RETURN(JointAnswer answer, (is_network() ? PlanOnNetwork : PlanJointly)(question_, limits_, on_answer));
-    if (answer.plan.step.count() > most_ps_) {
+    if (!Reaches(answer.plan)) {
       best_ = answer.plan.step;
+      NoteOpen(answer.is_interrupted);
       return Decision::kOpen;
     }
-    found_ = std::move(answer);
+    found_ = Found{all_, std::move(answer)};
     return Decision::kReached;
   }
 
@@ -175,7 +192,8 @@ class FewestDevices {
     if (is_network()) return AskOnNetwork(counts, std::move(part));
     Reply reply = AskInOrders(part);
     Decision decision = reply.decision;
-    if (reply.plan.has_value()) Note(std::move(reply));
+    const bool is_interrupted = reply.is_interrupted;
+    if (reply.plan.has_value()) Note(counts, std::move(reply));
     // Other nodes of as many may be closer to each other; nobody has the plans that would be found on such.
     const bool has_others = question_.is_part || counts != all_;
     if (decision == Decision::kRefuted && has_others && !part.groups.empty() &&
@@ -183,6 +201,7 @@ class FewestDevices {
       decision = Decision::kOpen;
     }
     if (decision == Decision::kRefuted) refuted_.push_back(counts);
+    if (decision == Decision::kOpen) NoteOpen(is_interrupted);
     return decision;
   }
 
@@ -194,35 +213,45 @@ class FewestDevices {
     Decision decision = reply.decision;
     // On all devices the best plan is told even if it misses the target.
     const bool is_open = decision != Decision::kRefuted || (reached_.empty() && reply.plan.has_value());
-    if (most_ps_ < kAnyStep && is_open) decision = AskPlaces(counts);
+    if (most_ps_ < kAnyStep && is_open) return AskPlaces(counts);
     if (decision == Decision::kRefuted) refuted_.push_back(counts);
+    if (decision == Decision::kOpen) NoteOpen(reply.is_interrupted);
     return decision;
   }
 
   Decision AskPlaces(const Counts& counts) {
     absl::StatusOr<JointAnswer> planned = PlanOn(
         counts, [](const JointAnswer&) {}, most_ps_);
-    if (!planned.ok()) return Decision::kOpen;
+    if (!planned.ok()) {
+      NoteOpen(IsInterrupted(planned.status()));
+      return Decision::kOpen;
+    }
     const JointPlan& plan = planned->plan;
-    if (plan.step.count() <= most_ps_) {
-      found_ = *std::move(planned);
+    if (Reaches(plan)) {
+      Keep({counts, *std::move(planned)});
       return Decision::kReached;
     }
     best_ = std::min(best_.value_or(plan.step), plan.step);
-    return plan.step_bound.count() > most_ps_ ? Decision::kRefuted : Decision::kOpen;
+    if (plan.step_bound.count() > most_ps_) {
+      refuted_.push_back(counts);
+      return Decision::kRefuted;
+    }
+    NoteOpen(planned->is_interrupted);
+    return Decision::kOpen;
   }
 
-  Reply AskInOrders(const TrainingCluster& part) {
+  Reply AskInOrders(const TrainingCluster& part) const {
     Reply reply = AskInOrder(part);
     if (reply.decision == Decision::kReached || part.classes.size() == 1) return reply;
     Reply other = AskInOrder(InReverse(part));
     if (other.decision == Decision::kRefuted) other.decision = reply.decision;
     const bool is_better = other.plan.has_value() && (!reply.plan.has_value() || other.plan->step < reply.plan->step);
     reply.decision = other.decision;
+    reply.is_interrupted = other.is_interrupted = reply.is_interrupted || other.is_interrupted;
     return is_better ? other : reply;
   }
 
-  Reply AskInOrder(const TrainingCluster& part) {
+  Reply AskInOrder(const TrainingCluster& part) const {
     const double gap = std::min(question_.relative_gap, kDecisiveGap);
     JointRequest request{question_.pricer, part, question_.settings, question_.reserved_bytes, gap};
     if (is_any_step() && PlainHoldsWhatOthersDo(request)) return AskWhetherHeld(request);
@@ -230,19 +259,19 @@ class FewestDevices {
     // Where all are enough, by how much others miss the target does not matter.
     if (!reached_.empty() && !is_any_step()) request.known_step_ps = most_ps_ + most_ps_ / 1'000 + 1;
     JointOutcome outcome = SearchJoint(request, limits_, [](const JointPlan&) {});
-    NoteEnd(outcome.is_interrupted);
-    const bool reaches = outcome.plan.has_value() && outcome.plan->step.count() <= most_ps_;
-    return {DecisionOf(request, reaches, outcome.step_bound_ps > most_ps_), std::move(outcome.plan), part};
+    const bool reaches = outcome.plan.has_value() && Reaches(*outcome.plan);
+    return {DecisionOf(request, reaches, outcome.step_bound_ps > most_ps_), std::move(outcome.plan), part,
+            outcome.is_interrupted};
   }
 
   // REQUIRES: PlainHoldsWhatOthersDo(request).
-  Reply AskWhetherHeld(const JointRequest& request) {
+  Reply AskWhetherHeld(const JointRequest& request) const {
     const DeviceRow row(request.cluster);
     FewestOutcome outcome = SearchFewestDevices(request, std::nullopt, row.size(), limits_);
-    NoteEnd(!outcome.is_proven);
     const bool is_held = outcome.plan.has_value();
     if (is_held) CostJointPlan(question_.pricer, row, question_.reserved_bytes, *outcome.plan);
-    return {DecisionOf(request, is_held, outcome.is_proven), std::move(outcome.plan), request.cluster};
+    return {DecisionOf(request, is_held, outcome.is_proven), std::move(outcome.plan), request.cluster,
+            !outcome.is_proven};
   }
 
   // `misses`: every plan of the request does, but those that are left out because they take too long.
@@ -252,18 +281,24 @@ class FewestDevices {
     return misses && !may_be_longer ? Decision::kRefuted : Decision::kOpen;
   }
 
-  // A search that was told to stop though nothing else ended it had no memory left.
-  void NoteEnd(bool is_interrupted) { is_memory_spent_ |= is_interrupted && !CheckInterruption(limits_).has_value(); }
+  // What a search that ended early though nothing told it to left open: it had no memory.
+  void NoteOpen(bool was_interrupted) {
+    is_memory_spent_ |= was_interrupted && !CheckInterruption(limits_).has_value();
+  }
 
-  // Keeps the plan, which reaches the target, for where no time is left to look for the best one; of one that does not
-  // its step. REQUIRES: reply.plan.
-  void Note(Reply reply) {
+  // Keeps the plan on so many devices, if it reaches the target; of one that does not its step. REQUIRES: reply.plan.
+  void Note(const Counts& counts, Reply reply) {
     if (reply.decision != Decision::kReached) {
       best_ = std::min(best_.value_or(reply.plan->step), reply.plan->step);
       return;
     }
     SimulateJointPlan(question_.pricer, DeviceRow(reply.row), *reply.plan);
-    found_ = {.plan = *std::move(reply.plan), .training = std::move(reply.row), .is_interrupted = true, .counters = {}};
+    Keep({counts,
+          {.plan = *std::move(reply.plan), .training = std::move(reply.row), .is_interrupted = true, .counters = {}}});
+  }
+
+  void Keep(Found found) {
+    if (!found_.has_value() || TotalOf(found.counts) < TotalOf(found_->counts)) found_ = std::move(found);
   }
 
   bool IsRefuted(const Counts& counts) const {
@@ -354,6 +389,7 @@ class FewestDevices {
 
   // All devices miss the target. REQUIRES: best_.
   absl::Status WhyNot(Decision decision) const {
+    if (CheckInterruption(limits_) == Interruption::kCancelled) return NotWithinLimitsError(limits_);
     const double tokens = static_cast<double>(question_.settings.global_batch) *
                           static_cast<double>(question_.pricer.tokens_per_sample());
     // As reports say it: what they print is reached.
@@ -390,7 +426,7 @@ class FewestDevices {
   bool is_memory_spent_ = false;
   // The fewest in all that are known to reach the target, and how; empty: none is.
   Counts reached_;
-  JointAnswer found_;
+  std::optional<Found> found_;
   std::vector<Counts> refuted_;
   // The least step of the plans that missed the target.
   std::optional<Picoseconds> best_;

@@ -68,7 +68,7 @@ struct JointAnswer {
 // The best plan over the orders of the classes, its bounds, its step task by task, what each choice is worth, and what
 // simple configurations reach. `on_answer` hears of each better plan, with its simulated step, without what the
 // finished search adds. Errors: FAILED_PRECONDITION (InfeasibilityOf: proven, with what would fit), DEADLINE_EXCEEDED
-// (IsNoPlanFound), CANCELLED.
+// (IsNoPlanFound), CANCELLED, RESOURCE_EXHAUSTED (no memory was left before a plan was found).
 absl::StatusOr<JointAnswer> PlanJointly(const JointQuestion& question, const SolveLimits& limits,
                                         const std::function<void(const JointAnswer&)>& on_answer);
 
