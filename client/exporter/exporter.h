@@ -1,6 +1,6 @@
 // Plans as what trainers, launchers and people read.
 //
-// Formats: Megatron-LM's arguments, torchtitan's module_fqns_per_model_part, vLLM's VLLM_PP_LAYER_PARTITION, a
+// Formats: Megatron-LM's arguments, torchtitan's configuration, vLLM's VLLM_PP_LAYER_PARTITION, a
 // PipelineModule of DeepSpeed, a split and a schedule of torch.distributed.pipelining, host, rank and task files of
 // Open MPI, DeepSpeed and Slurm, a patch for Kubernetes, PipeDream's graph with stages, Piper's plan, Graphviz, and a
 // plan in the protobuf JSON mapping.

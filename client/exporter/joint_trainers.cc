@@ -45,7 +45,7 @@ std::string OfTheModel(const v1::Transformer& shape, int32_t num_stages, const c
 
 struct Setting {
   const char* name;
-  // A literal that Python and TOML spell alike.
+  // A literal that Python and TOML spell alike, or Python's.
   std::string value;
 };
 
@@ -53,6 +53,11 @@ struct Section {
   const char* name;
   std::vector<Setting> settings;
 };
+
+// Releases until February 2026 read TOML, its sources since September 2026 Python, with other names and rules.
+enum class Torchtitan { kToml, kPython };
+
+const char* TargetOf(Torchtitan version) { return version == Torchtitan::kToml ? "torchtitan_toml" : "torchtitan"; }
 
 std::string Text(std::string_view value) { return absl::StrCat("\"", std::string(value), "\""); }
 
@@ -82,29 +87,45 @@ absl::StatusOr<std::vector<Setting>> TorchtitanSharding(const JointPipeline& pip
                               {"fsdp_reshard_after_forward", is_pipeline ? Text("never") : Text("always")}};
 }
 
-absl::StatusOr<Section> TorchtitanParallelism(const JointPipeline& pipeline, bool has_experts, const char* target) {
-  auto settings = TorchtitanSharding(pipeline, target);
+// How a pipeline runs, and what lies in its runs of layers.
+void AddTorchtitanPipeline(const JointPipeline& pipeline, Torchtitan version, std::vector<Setting>& settings) {
+  const char* plain = pipeline.schedule == v1::SCHEDULE_KIND_GPIPE ? "GPipe" : "1F1B";
+  settings.push_back({"pipeline_parallel_schedule", Text(pipeline.chunks_per_stage > 1 ? "Interleaved1F1B" : plain)});
+  const auto parts = [&](const char* head) {
+    return absl::StrCat("[\n", TorchtitanParts(pipeline.runs, head, "        "), "    ]");
+  };
+  if (version == Torchtitan::kToml) {
+    settings.push_back({"pipeline_parallel_microbatch_size", absl::StrCat(pipeline.samples)});
+    settings.push_back({"module_fqns_per_model_part", parts(kTorchtitanTomlHead)});
+  } else {
+    settings.push_back({"num_pp_microbatches", absl::StrCat(pipeline.micro_batches)});
+    settings.push_back({"pipeline_parallel_module_fqns_per_model_part", parts(kTorchtitanHead)});
+  }
+}
+
+absl::StatusOr<Section> TorchtitanParallelism(const JointPipeline& pipeline, bool has_experts, Torchtitan version) {
+  auto settings = TorchtitanSharding(pipeline, TargetOf(version));
   if (!settings.ok()) return settings.status();
   const auto add = [&](const char* name, std::string value) { settings->push_back({name, std::move(value)}); };
   add("tensor_parallel_degree", absl::StrCat(pipeline.tensor));
   add("context_parallel_degree", absl::StrCat(pipeline.context));
+  // Plans count on context ranks that work as long as each other; releases of TOML do that unasked.
+  if (pipeline.context > 1 && version == Torchtitan::kPython) {
+    add("context_parallel_load_balancer", "HeadTailCPLoadBalancer.Config()");
+  }
   if (has_experts) {
     add("expert_parallel_degree", absl::StrCat(pipeline.expert));
-    if (pipeline.expert > 1) add("expert_tensor_parallel_degree", absl::StrCat(pipeline.tensor));
+    if (pipeline.expert > 1 && version == Torchtitan::kToml) {
+      add("expert_tensor_parallel_degree", absl::StrCat(pipeline.tensor));
+    }
   }
   add("pipeline_parallel_degree", absl::StrCat(pipeline.num_stages));
-  if (pipeline.num_stages > 1) {
-    const bool is_gpipe = pipeline.schedule == v1::SCHEDULE_KIND_GPIPE;
-    const char* plain = is_gpipe ? "GPipe" : "1F1B";
-    add("pipeline_parallel_schedule", Text(pipeline.chunks_per_stage > 1 ? "Interleaved1F1B" : plain));
-    add("pipeline_parallel_microbatch_size", absl::StrCat(pipeline.samples));
-    add("module_fqns_per_model_part", absl::StrCat("[\n", TorchtitanParts(pipeline.runs, "        "), "    ]"));
-  }
+  if (pipeline.num_stages > 1) AddTorchtitanPipeline(pipeline, version, *settings);
   return Section{"parallelism", *std::move(settings)};
 }
 
 // Its models refuse what pipelines of theirs cannot have.
-absl::Status CheckTorchtitan(const JointPipeline& pipeline, const v1::Transformer& shape, const char* target) {
+absl::Status CheckTorchtitanPipeline(const JointPipeline& pipeline, const v1::Transformer& shape, const char* target) {
   if (pipeline.chunks_per_stage > 1 && pipeline.num_stages == 1) {
     return CannotExpress(target, "one stage cannot be interleaved");
   }
@@ -113,11 +134,50 @@ absl::Status CheckTorchtitan(const JointPipeline& pipeline, const v1::Transforme
                          "its zero-bubble schedules have other orders than ZB-H1; torch_pipelining and schedule_csv "
                          "say it");
   }
+  if (pipeline.micro_batches < pipeline.num_stages) {
+    return CannotExpress(target, absl::StrCat("its pipelines want as many micro-batches as stages, and these are ",
+                                              pipeline.micro_batches, " and ", pipeline.num_stages));
+  }
   if (shape.tied() && pipeline.num_stages > 1) {
     return CannotExpress(target,
                          "its pipelines do not tie the embedding to the head; plan with --stages=1, or a model whose "
                          "tables are two (tied=no)");
   }
+  return absl::OkStatus();
+}
+
+// What only releases of TOML cannot run.
+absl::Status CheckTorchtitanToml(const JointPipeline& pipeline) {
+  constexpr char kTarget[] = "torchtitan_toml";
+  constexpr int32_t kMostWholeRuns = 3;
+  if (pipeline.chunks_per_stage > kMostWholeRuns) {
+    return CannotExpress(kTarget,
+                         "its pipelines keep the parameters of three runs of a stage and gather others again, and the "
+                         "plan counts on all; plan with --schedule=one_f_one_b, or write torchtitan");
+  }
+  if (pipeline.expert > 1 && pipeline.expert % pipeline.context != 0) {
+    return CannotExpress(kTarget,
+                         "its expert ranks are whole context ranks; plan with --context_degrees=1, or an expert degree "
+                         "that the context degree divides");
+  }
+  if (!pipeline.has_copies() && pipeline.processes() > 1) {
+    return CannotExpress(
+        kTarget,
+        "it computes in 16 bits where data or context ranks share the parameters, and in 32 where none "
+        "do beside tensor ranks or stages; plan with --data_degrees=2 or more, or write torchtitan");
+  }
+  return absl::OkStatus();
+}
+
+// What only its newer sources cannot run.
+absl::Status CheckTorchtitanPython(const JointPipeline& pipeline, const v1::Transformer& shape) {
+  constexpr char kTarget[] = "torchtitan";
+  if (shape.experts() > 0 && pipeline.tensor > 1) {
+    return CannotExpress(kTarget,
+                         "its tensor ranks do not divide experts; plan with --tensor_degrees=1, or write "
+                         "torchtitan_toml");
+  }
+  if (shape.sequence() == 0) return CannotExpress(kTarget, "it counts in tokens, and the transformer says no sequence");
   return absl::OkStatus();
 }
 
@@ -129,37 +189,66 @@ std::vector<Section> TorchtitanConverters(const v1::Transformer& shape) {
           {"quantize.grouped_mm.float8", {{"fqns", "[\"experts\"]"}}}};
 }
 
-absl::StatusOr<std::vector<Section>> TorchtitanSections(const ExportInput& input, const char* target) {
+// A pipeline divides what a rank has of a step; without one the trainer accumulates gradients.
+Section TorchtitanTraining(const JointPipeline& pipeline, int64_t sequence, Torchtitan version) {
+  Section training{"training", {}};
+  const auto add = [&](const char* name, int64_t value) { training.settings.push_back({name, absl::StrCat(value)}); };
+  if (version == Torchtitan::kPython) {
+    add("num_tokens_per_microbatch_per_dp_rank", pipeline.samples * sequence);
+    add("num_tokens_per_train_step", pipeline.global_batch * sequence);
+    add("max_context_length", sequence);
+    // Exchanges of experts wait for the host, which graphs of kernels cannot.
+    if (pipeline.expert > 1) training.settings.push_back({"disable_cuda_graphs", "True"});
+  } else {
+    add("local_batch_size", pipeline.num_stages > 1 ? pipeline.samples * pipeline.micro_batches : pipeline.samples);
+    add("global_batch_size", pipeline.global_batch);
+    if (sequence > 0) add("seq_len", sequence);
+  }
+  return training;
+}
+
+struct TorchtitanSettings {
+  std::vector<Section> sections;
+  bool recomputes = false;
+  bool balances_context = false;
+};
+
+absl::StatusOr<TorchtitanSettings> TorchtitanSettingsOf(const ExportInput& input, Torchtitan version) {
+  const char* target = TargetOf(version);
   const auto pipeline = JointPipelineOf(input, target);
   if (!pipeline.ok()) return pipeline.status();
   const v1::Transformer& shape = input.graph->transformer();
-  const absl::Status checked = CheckTorchtitan(*pipeline, shape, target);
+  absl::Status checked = CheckTorchtitanPipeline(*pipeline, shape, target);
+  if (checked.ok()) {
+    checked = version == Torchtitan::kToml ? CheckTorchtitanToml(*pipeline) : CheckTorchtitanPython(*pipeline, shape);
+  }
   if (!checked.ok()) return checked;
-  auto parallelism = TorchtitanParallelism(*pipeline, shape.experts() > 0, target);
+  auto parallelism = TorchtitanParallelism(*pipeline, shape.experts() > 0, version);
   if (!parallelism.ok()) return parallelism.status();
   const auto recomputes = RecomputesAll(*pipeline, target);
   if (!recomputes.ok()) return recomputes.status();
-  // A pipeline divides what a rank has of a step; without one the trainer accumulates gradients.
-  const int64_t local = pipeline->num_stages > 1 ? pipeline->samples * pipeline->micro_batches : pipeline->samples;
-  Section training = {
-      "training",
-      {{"local_batch_size", absl::StrCat(local)}, {"global_batch_size", absl::StrCat(pipeline->global_batch)}}};
-  if (shape.sequence() > 0) training.settings.push_back({"seq_len", absl::StrCat(shape.sequence())});
-  return std::vector<Section>{*std::move(parallelism),
-                              std::move(training),
-                              {"activation_checkpoint", {{"mode", Text(*recomputes ? "full" : "none")}}}};
+  return TorchtitanSettings{{*std::move(parallelism), TorchtitanTraining(*pipeline, shape.sequence(), version)},
+                            *recomputes,
+                            pipeline->context > 1};
 }
 
-std::string AsPython(const std::vector<Section>& sections) {
-  std::string text = "# Of torchtitan's job configuration.\n";
-  for (const Section& section : sections) {
+std::string AsPython(const TorchtitanSettings& settings) {
+  std::string text = "# Of torchtitan's configuration.\n";
+  if (settings.recomputes) {
+    absl::StrAppend(&text, "from torchtitan.distributed.activation_checkpoint import FullAC\n");
+  }
+  if (settings.balances_context) {
+    absl::StrAppend(&text, "from torchtitan.distributed.context_parallel import HeadTailCPLoadBalancer\n");
+  }
+  if (settings.recomputes || settings.balances_context) absl::StrAppend(&text, "\n");
+  for (const Section& section : settings.sections) {
     absl::StrAppend(&text, section.name, " = dict(\n");
     for (const Setting& setting : section.settings) {
       absl::StrAppend(&text, "    ", setting.name, "=", setting.value, ",\n");
     }
     absl::StrAppend(&text, ")\n");
   }
-  return text;
+  return absl::StrCat(text, "activation_checkpoint = ", settings.recomputes ? "FullAC.Config()\n" : "None\n");
 }
 
 std::string AsToml(const std::vector<Section>& sections) {
@@ -174,24 +263,26 @@ std::string AsToml(const std::vector<Section>& sections) {
 }  // namespace
 
 absl::StatusOr<Exported> ExportJointTorchtitan(const ExportInput& input) {
-  const auto sections = TorchtitanSections(input, "torchtitan");
-  if (!sections.ok()) return sections.status();
+  const auto settings = TorchtitanSettingsOf(input, Torchtitan::kPython);
+  if (!settings.ok()) return settings.status();
   const v1::Transformer& shape = input.graph->transformer();
   const char* converters = shape.experts() > 0 ? "convert it by Float8LinearConverter and that of grouped experts"
                                                : "convert it by Float8LinearConverter";
-  return Exported{AsPython(*sections),
-                  absl::StrCat("set these fields of the configuration, whose model is yours; releases before 2026 read "
-                               "torchtitan_toml",
+  return Exported{AsPython(*settings),
+                  absl::StrCat("set these fields of the configuration, whose model is yours, as its sources name them "
+                               "since September 2026; releases until February 2026 read torchtitan_toml",
                                OfTheModel(shape, 1, converters, ""))};
 }
 
 absl::StatusOr<Exported> ExportJointTorchtitanToml(const ExportInput& input) {
-  auto sections = TorchtitanSections(input, "torchtitan_toml");
-  if (!sections.ok()) return sections.status();
+  auto settings = TorchtitanSettingsOf(input, Torchtitan::kToml);
+  if (!settings.ok()) return settings.status();
+  std::vector<Section>& sections = settings->sections;
+  sections.push_back({"activation_checkpoint", {{"mode", Text(settings->recomputes ? "full" : "none")}}});
   const v1::Transformer& shape = input.graph->transformer();
-  for (Section& section : TorchtitanConverters(shape)) sections->push_back(std::move(section));
-  return Exported{AsToml(*sections), absl::StrCat("merge it into the job's TOML file",
-                                                  OfTheModel(shape, 1, "torchao and torch.compile make them", ""))};
+  for (Section& section : TorchtitanConverters(shape)) sections.push_back(std::move(section));
+  return Exported{AsToml(sections), absl::StrCat("merge it into the job's TOML file",
+                                                 OfTheModel(shape, 1, "torchao and torch.compile make them", ""))};
 }
 
 namespace {

@@ -7,11 +7,14 @@
 
 namespace planwright::client {
 
-// The sections parallelism, training and activation_checkpoint of torchtitan's job configuration, as Python and TOML.
-// Its FSDP shards parameters in every micro-batch only without a pipeline; in one (torch.distributed.pipelining keeps
-// gathered parameters and gradients until the last micro-batch) it is what the plan calls sharding of the optimizer.
-// FAILED_PRECONDITION, besides JointPipelineOf: other shardings, recomputation that is neither of all layers nor of
-// none.
+// The sections parallelism, training and activation_checkpoint of torchtitan's configuration, as Python (names and
+// rules of its sources of September 2026) and TOML (of its releases until February 2026). Its FSDP shards parameters in
+// every micro-batch only without a pipeline; in one (torch.distributed.pipelining keeps gathered parameters and
+// gradients until the last micro-batch) it is what the plan calls sharding of the optimizer. FAILED_PRECONDITION,
+// besides JointPipelineOf: other shardings, recomputation that is neither of all layers nor of none, fewer
+// micro-batches than stages, tied tables in a pipeline. Python: experts and several tensor ranks. TOML: more than three
+// runs in a stage, expert ranks that context ranks do not divide, tensor ranks or stages without copies of their
+// parameters (it computes in 32 bits then).
 absl::StatusOr<Exported> ExportJointTorchtitan(const ExportInput& input);
 absl::StatusOr<Exported> ExportJointTorchtitanToml(const ExportInput& input);
 

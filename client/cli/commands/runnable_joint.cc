@@ -33,6 +33,8 @@ struct Form {
   // nullopt: any.
   std::optional<int32_t> stages = std::nullopt;
   bool data_ranks_alone = false;
+  // Looked for where no form before it has a plan: experts that tensor ranks do not divide.
+  bool one_tensor_rank = false;
 };
 
 struct Trainer {
@@ -49,17 +51,20 @@ struct Trainer {
 // As the exporters of these names say plans (client/exporter/joint_megatron.h, joint_trainers.h).
 const std::vector<Trainer>& Trainers() {
   static const std::vector<Trainer> kTrainers = [] {
-    const std::vector<Form> torchtitan = {
+    const std::vector<Form> torchtitan_toml = {
         {{kOptimizer}}, {{kOptimizer}, 2}, {{kOptimizer}, 4}, {{kParameters}, 1}, {{kNothing}, 1, true}};
+    std::vector<Form> torchtitan = torchtitan_toml;
+    torchtitan.push_back({.sharding = {kOptimizer}, .one_tensor_rank = true});
+    torchtitan.push_back({.sharding = {kParameters}, .stages = 1, .one_tensor_rank = true});
     const std::vector<v1::LayerRecomputation> all_or_none = {kNoRecomputation, kFull};
     return std::vector<Trainer>{{"megatron",
-                                 {{{kNothing, kOptimizer}}, {{kGradients, kParameters}, 1}},
+                                 {{{kNothing, kOptimizer}}, {{kGradients}, 1}},
                                  {kNoRecomputation, kSelective, kFull},
                                  {kOneFOneB, kInterleaved},
                                  true,
                                  true},
                                 {"torchtitan", torchtitan, all_or_none, {kOneFOneB, kInterleaved, kGpipe}},
-                                {"torchtitan_toml", torchtitan, all_or_none, {kOneFOneB, kInterleaved, kGpipe}},
+                                {"torchtitan_toml", torchtitan_toml, all_or_none, {kOneFOneB, kInterleaved, kGpipe}},
                                 {"deepspeed", {{{kNothing, kOptimizer}}}, all_or_none, {kOneFOneB}, false},
                                 {"torch_pipelining",
                                  {{{kNothing, kOptimizer, kGradients, kParameters}}},
@@ -107,8 +112,9 @@ bool AllowsOne(const Degrees& degrees) {
 bool IsPossible(const v1::PlanningProblem& problem, const Form& form) {
   const v1::JointSearch& joint = problem.joint();
   const bool fits = !form.stages.has_value() || !problem.has_num_stages() || problem.num_stages() == *form.stages;
-  const bool degrees_fit =
-      !form.data_ranks_alone || (AllowsOne(joint.tensor_degrees()) && AllowsOne(joint.context_degrees()));
+  const bool wants_one = form.data_ranks_alone || form.one_tensor_rank;
+  const bool degrees_fit = (!wants_one || AllowsOne(joint.tensor_degrees())) &&
+                           (!form.data_ranks_alone || AllowsOne(joint.context_degrees()));
   return fits && degrees_fit && !ShardingOf(joint, form).empty();
 }
 
@@ -139,7 +145,9 @@ v1::CreatePlanRequest Within(v1::CreatePlanRequest request, const Trainer& train
   v1::JointSearch& joint = *problem.mutable_joint();
   Replace(joint.mutable_optimizer_sharding(), ShardingOf(joint, form));
   if (form.stages.has_value()) problem.set_num_stages(*form.stages);
-  if (form.data_ranks_alone) Replace(joint.mutable_tensor_degrees(), std::vector<int32_t>{1});
+  if (form.data_ranks_alone || form.one_tensor_rank) {
+    Replace(joint.mutable_tensor_degrees(), std::vector<int32_t>{1});
+  }
   if (form.data_ranks_alone || !trainer.has_context_and_experts) {
     Replace(joint.mutable_context_degrees(), std::vector<int32_t>{1});
   }
@@ -168,7 +176,8 @@ class RunnableSearch {
           "Name the devices with --max_devices in place of --objective=min_devices.");
     } else {
       for (const Form& form : trainer_.forms) {
-        if (IsPossible(request_.problem(), form)) Try(Within(request_, trainer_, form));
+        const bool is_needed = !form.one_tensor_rank || !best_.has_value();
+        if (is_needed && IsPossible(request_.problem(), form)) Try(Within(request_, trainer_, form));
       }
     }
     if (!best_.has_value()) return NothingFound();

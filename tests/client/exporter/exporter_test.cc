@@ -116,7 +116,7 @@ TEST(ExportTorchtitanTest, NamesTheModulesOfEachStage) {
   ASSERT_TRUE(exported.ok()) << exported.status();
   EXPECT_THAT(exported->text, HasSubstr("        [\"tok_embeddings\", \"layers.0\", \"layers.1\"],\n"
                                         "        [\"layers.2\"],\n"
-                                        "        [\"layers.3\", \"layers.4\", \"norm\", \"output\"],\n"));
+                                        "        [\"layers.3\", \"layers.4\", \"norm\", \"lm_head\"],\n"));
   EXPECT_THAT(exported->text, HasSubstr("pipeline_parallel_degree=3,\n"));
   const auto toml = ExportTo("torchtitan_toml", MakePlan(graph, kThreeStages), &graph);
   ASSERT_TRUE(toml.ok()) << toml.status();

@@ -136,12 +136,14 @@ std::string ContradictionOf(const v1::Plan& plan, const v1::Graph& graph) {
 
 TEST(JointMegatronTest, SaysDegreesBatchShardingAndShape) {
   const v1::Graph graph = MakeModel(4);
-  EXPECT_EQ(TextOf("megatron", MakeJointPlan(graph), graph),
-            "--tensor-model-parallel-size 2 --sequence-parallel --pipeline-model-parallel-size 2 --micro-batch-size 1 "
-            "--global-batch-size 16 --use-distributed-optimizer --num-layers 4 --hidden-size 64 --ffn-hidden-size 128 "
-            "--num-attention-heads 8 --kv-channels 8 --group-query-attention --num-query-groups 2 --attention-backend "
-            "flash --swiglu --untie-embeddings-and-output-weights --position-embedding-type rope --seq-length 256 "
-            "--max-position-embeddings 256 --vocab-size 1000 --attention-dropout 0.0 --hidden-dropout 0.0 --bf16\n");
+  EXPECT_EQ(
+      TextOf("megatron", MakeJointPlan(graph), graph),
+      "--tensor-model-parallel-size 2 --sequence-parallel --pipeline-model-parallel-size 2 --micro-batch-size 1 "
+      "--global-batch-size 16 --use-distributed-optimizer --overlap-grad-reduce --overlap-param-gather --num-layers 4 "
+      "--hidden-size 64 --ffn-hidden-size 128 --num-attention-heads 8 --kv-channels 8 --group-query-attention "
+      "--num-query-groups 2 --attention-backend flash --swiglu --disable-bias-linear "
+      "--untie-embeddings-and-output-weights --position-embedding-type rope --seq-length 256 "
+      "--max-position-embeddings 256 --vocab-size 1000 --attention-dropout 0.0 --hidden-dropout 0.0 --bf16\n");
 }
 
 TEST(JointMegatronTest, UnequalStagesAreALayout) {
@@ -199,13 +201,60 @@ TEST(JointMegatronTest, ExpertsAndLatentAttention) {
   for (v1::Stage& stage : *plan.mutable_stages()) stage.mutable_joint()->set_expert_degree(2);
   const std::string text = TextOf("megatron", plan, graph);
   EXPECT_THAT(text, HasSubstr("--expert-model-parallel-size 2 --expert-tensor-parallel-size 2 "));
-  EXPECT_THAT(text, HasSubstr("--multi-latent-attention --q-lora-rank 48 --kv-lora-rank 16 --qk-head-dim 8 "
-                              "--qk-pos-emb-head-dim 4 --v-head-dim 8 "));
+  EXPECT_THAT(text, HasSubstr("--kv-channels 8 --multi-latent-attention --q-lora-rank 48 --kv-lora-rank 16 "
+                              "--qk-head-dim 8 --qk-pos-emb-head-dim 4 --v-head-dim 8 --attention-backend fused "));
   EXPECT_THAT(text, HasSubstr("--num-experts 16 --moe-router-topk 4 --moe-ffn-hidden-size 32 "
                               "--moe-shared-expert-intermediate-size 64 --moe-layer-freq '([0]*1+[1]*3)' "));
-  EXPECT_THAT(TextOf("torchtitan", plan, graph),
-              HasSubstr("    expert_parallel_degree=2,\n    expert_tensor_parallel_degree=2,\n"));
+  EXPECT_THAT(text, HasSubstr(" --disable-bias-linear "));
+  EXPECT_THAT(text, Not(HasSubstr("pre-softmax")));
+  EXPECT_THAT(TextOf("torchtitan_toml", plan, graph),
+              HasSubstr("expert_parallel_degree = 2\nexpert_tensor_parallel_degree = 2\n"));
+  EXPECT_THAT(RefusalOf("torchtitan", plan, graph), HasSubstr("plan with --tensor_degrees=1"));
+  v1::Plan whole = MakeJointPlan(graph, {.tensor = 1});
+  for (v1::Stage& stage : *whole.mutable_stages()) stage.mutable_joint()->set_expert_degree(2);
+  EXPECT_THAT(TextOf("torchtitan", whole, graph), HasSubstr("    expert_parallel_degree=2,\n    pipeline_parallel"));
+  EXPECT_THAT(TextOf("torchtitan", whole, graph), HasSubstr("    disable_cuda_graphs=True,\n"));
   EXPECT_THAT(RefusalOf("deepspeed", plan, graph), HasSubstr("no context or expert degree"));
+  shape.set_experts_per_token(1);
+  EXPECT_THAT(TextOf("megatron", plan, graph), HasSubstr("--moe-router-topk 1 --moe-router-pre-softmax "));
+}
+
+v1::Plan WithContext(v1::Plan plan, int degree) {
+  for (v1::Stage& stage : *plan.mutable_stages()) {
+    stage.mutable_joint()->set_data_degree(1);
+    stage.mutable_joint()->set_context_degree(degree);
+  }
+  plan.mutable_problem()->mutable_joint()->set_global_batch(8);
+  return plan;
+}
+
+TEST(JointExportTest, ContextRanks) {
+  v1::Graph graph = MakeModel(4);
+  v1::Plan plan = WithContext(MakeJointPlan(graph), 2);
+  EXPECT_THAT(TextOf("torchtitan", plan, graph),
+              HasSubstr("    context_parallel_load_balancer=HeadTailCPLoadBalancer.Config(),\n"));
+  EXPECT_THAT(TextOf("torchtitan_toml", plan, graph), Not(HasSubstr("balancer")));
+  EXPECT_THAT(TextOf("megatron", plan, graph), HasSubstr("--context-parallel-size 2 "));
+  graph.mutable_transformer()->set_stores_scores(true);
+  EXPECT_THAT(RefusalOf("megatron", plan, graph), HasSubstr("cannot be divided among context ranks"));
+  graph.mutable_transformer()->set_experts(4);
+  plan = WithContext(MakeJointPlan(graph, {.tensor = 1, .data = 4}), 4);
+  for (v1::Stage& stage : *plan.mutable_stages()) stage.mutable_joint()->set_expert_degree(2);
+  EXPECT_THAT(RefusalOf("torchtitan_toml", plan, graph), HasSubstr("expert ranks are whole context ranks"));
+}
+
+TEST(JointTorchtitanTest, RefusesWhatItsPipelinesCannotRun) {
+  const v1::Graph graph = MakeModel(8);
+  v1::Plan few = MakeJointPlan(graph, {.runs = {4, 4}});
+  few.mutable_joint()->set_micro_batches(1);
+  few.mutable_problem()->mutable_joint()->set_global_batch(2);
+  EXPECT_THAT(RefusalOf("torchtitan", few, graph), HasSubstr("as many micro-batches as stages"));
+  const v1::Plan runs = MakeJointPlan(graph, {.runs = {1, 1, 1, 1, 1, 1, 1, 1}});
+  EXPECT_THAT(TextOf("torchtitan", runs, graph), HasSubstr("Interleaved1F1B"));
+  EXPECT_THAT(RefusalOf("torchtitan_toml", runs, graph), HasSubstr("keep the parameters of three runs"));
+  const v1::Plan alone = MakeJointPlan(graph, {.runs = {4, 4}, .data = 1});
+  EXPECT_THAT(TextOf("torchtitan", alone, graph), HasSubstr("data_parallel_shard_degree=1,\n"));
+  EXPECT_THAT(RefusalOf("torchtitan_toml", alone, graph), HasSubstr("in 32 where none do"));
 }
 
 TEST(JointShardingTest, EachTrainerSaysWhatItRuns) {
@@ -216,14 +265,19 @@ TEST(JointShardingTest, EachTrainerSaysWhatItRuns) {
     plan->mutable_joint()->set_optimizer_sharding(v1::OPTIMIZER_SHARDING_PARAMETERS);
   }
   EXPECT_THAT(RefusalOf("megatron", pipeline, graph), HasSubstr("pipelines of one stage alone"));
-  EXPECT_THAT(TextOf("megatron", one, graph),
-              HasSubstr("--use-distributed-optimizer --use-megatron-fsdp --data-parallel-sharding-strategy "
-                        "optim_grads_params "));
+  EXPECT_THAT(RefusalOf("megatron", one, graph), HasSubstr("those of embedding and head as well"));
+  one.mutable_joint()->set_optimizer_sharding(v1::OPTIMIZER_SHARDING_GRADIENTS);
+  EXPECT_THAT(
+      TextOf("megatron", one, graph),
+      HasSubstr("--use-distributed-optimizer --use-megatron-fsdp --data-parallel-sharding-strategy optim_grads "));
+  EXPECT_THAT(AdviceOf("megatron", one, graph), HasSubstr("CUDA_DEVICE_MAX_CONNECTIONS must not be 1"));
+  one.mutable_joint()->set_optimizer_sharding(v1::OPTIMIZER_SHARDING_PARAMETERS);
   EXPECT_THAT(RefusalOf("torchtitan", pipeline, graph), HasSubstr("plan with --optimizer_sharding=optimizer"));
   EXPECT_THAT(TextOf("torchtitan", one, graph), HasSubstr("fsdp_reshard_after_forward=\"always\",\n"));
   EXPECT_THAT(RefusalOf("deepspeed", pipeline, graph), HasSubstr("no ZeRO above 1"));
   pipeline.mutable_joint()->set_optimizer_sharding(v1::OPTIMIZER_SHARDING_NONE);
   EXPECT_THAT(TextOf("megatron", pipeline, graph), Not(HasSubstr("--use-distributed-optimizer")));
+  EXPECT_THAT(TextOf("megatron", pipeline, graph), HasSubstr(" --overlap-grad-reduce --num-layers"));
   EXPECT_THAT(RefusalOf("torchtitan", pipeline, graph), HasSubstr("nothing is sharded"));
   EXPECT_THAT(TextOf("deepspeed", pipeline, graph), HasSubstr("\"zero_optimization\": {\"stage\": 0}"));
   v1::Plan replicas = MakeJointPlan(graph, {.runs = {4}, .stages = 1, .tensor = 1});
@@ -256,6 +310,28 @@ TEST(JointTorchtitanTest, SaysItsSections) {
             "\n"
             "[activation_checkpoint]\n"
             "mode = \"none\"\n");
+  EXPECT_EQ(TextOf("torchtitan", plan, graph),
+            "# Of torchtitan's configuration.\n"
+            "parallelism = dict(\n"
+            "    data_parallel_replicate_degree=1,\n"
+            "    data_parallel_shard_degree=2,\n"
+            "    fsdp_reshard_after_forward=\"never\",\n"
+            "    tensor_parallel_degree=2,\n"
+            "    context_parallel_degree=1,\n"
+            "    pipeline_parallel_degree=2,\n"
+            "    pipeline_parallel_schedule=\"1F1B\",\n"
+            "    num_pp_microbatches=8,\n"
+            "    pipeline_parallel_module_fqns_per_model_part=[\n"
+            "        [\"tok_embeddings\", \"layers.0\", \"layers.1\"],\n"
+            "        [\"layers.2\", \"layers.3\", \"layers.4\", \"norm\", \"lm_head\"],\n"
+            "    ],\n"
+            ")\n"
+            "training = dict(\n"
+            "    num_tokens_per_microbatch_per_dp_rank=256,\n"
+            "    num_tokens_per_train_step=4096,\n"
+            "    max_context_length=256,\n"
+            ")\n"
+            "activation_checkpoint = None\n");
 }
 
 TEST(JointTorchtitanTest, SaysProductsInEightBits) {

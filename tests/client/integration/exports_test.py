@@ -102,19 +102,20 @@ class ExportsTest(unittest.TestCase):
                   for stage in stages]
         self.assertEqual([stage.count("t") for stage in expand_megatron(layout)], layers)
 
-    def check_torchtitan(self, settings):
-        parts = settings["module_fqns_per_model_part"]
+    def check_torchtitan(self, settings, parts, head):
         self.assertEqual(settings["pipeline_parallel_degree"], len(LAYERS))
         layers = [[int(name.removeprefix("layers.")) for name in part if name.startswith("layers.")] for part in parts]
         self.assertEqual(layers, [list(numbers) for numbers in LAYERS])
         self.assertEqual(parts[0][0], "tok_embeddings")
-        self.assertEqual(parts[-1][-2:], ["norm", "output"])
+        self.assertEqual(parts[-1][-2:], ["norm", head])
 
     def test_torchtitan_modules_are_the_layers_of_the_stages(self):
         assigned = ast.parse(self.export("torchtitan", f"--graph={GRAPH}")).body[0]
         self.assertEqual(assigned.targets[0].id, "parallelism")
-        self.check_torchtitan({word.arg: ast.literal_eval(word.value) for word in assigned.value.keywords})
-        self.check_torchtitan(tomllib.loads(self.export("torchtitan_toml", f"--graph={GRAPH}"))["parallelism"])
+        settings = {word.arg: ast.literal_eval(word.value) for word in assigned.value.keywords}
+        self.check_torchtitan(settings, settings["pipeline_parallel_module_fqns_per_model_part"], "lm_head")
+        settings = tomllib.loads(self.export("torchtitan_toml", f"--graph={GRAPH}"))["parallelism"]
+        self.check_torchtitan(settings, settings["module_fqns_per_model_part"], "output")
 
     def test_deepspeed_sets_the_boundaries_of_the_stages(self):
         module = ast.parse(self.export("deepspeed", f"--graph={GRAPH}", "--layer_offset=2"))

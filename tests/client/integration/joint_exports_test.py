@@ -38,7 +38,8 @@ WORDS = ["pipeline-model-parallel-layout", "attention-backend", "position-embedd
          "recompute-method", "moe-layer-freq", "moe-token-dispatcher-type", "attention-dropout", "hidden-dropout",
          "fp8-format", "data-parallel-sharding-strategy", "ckpt-format"]
 SWITCHES = ["sequence-parallel", "group-query-attention", "swiglu", "untie-embeddings-and-output-weights", "bf16",
-            "use-distributed-optimizer", "multi-latent-attention", "moe-grouped-gemm", "use-megatron-fsdp",
+            "use-distributed-optimizer", "overlap-grad-reduce", "overlap-param-gather", "multi-latent-attention",
+            "moe-grouped-gemm", "moe-router-pre-softmax", "disable-bias-linear", "use-megatron-fsdp",
             "no-gradient-accumulation-fusion"]
 
 
@@ -135,6 +136,14 @@ class JointExportsTest(unittest.TestCase):
         data = processes // (given.tensor_model_parallel_size * (given.context_parallel_size or 1) *
                              given.pipeline_model_parallel_size)
         self.assertEqual(given.global_batch_size, given.micro_batch_size * data * int(joint["micro_batches"]))
+        # As it validates its arguments.
+        self.assertTrue(not given.overlap_param_gather or
+                        (given.use_distributed_optimizer and given.overlap_grad_reduce))
+        if given.num_experts:
+            self.assertTrue(given.disable_bias_linear)
+            self.assertTrue(given.moe_router_topk > 1 or given.moe_router_pre_softmax)
+        self.assertIsNotNone(given.kv_channels)
+        self.assertFalse(given.multi_latent_attention and given.attention_backend == "flash")
         runs = [(count, megatron_recomputes(given, count)) for count in megatron_runs(given)]
         self.assertEqual(runs, runs_of(plan))
         self.assertEqual(len(runs), len(plan["stages"]) * joint["chunks_per_stage"])
@@ -169,7 +178,7 @@ class JointExportsTest(unittest.TestCase):
         self.assertEqual((given.q_lora_rank, given.kv_lora_rank, given.qk_head_dim, given.qk_pos_emb_head_dim,
                           given.v_head_dim), (1536, 512, 128, 64, 128))
 
-    def check_torchtitan(self, plan, sections):
+    def check_torchtitan(self, plan, sections, parts, head):
         degrees = plan["stages"][0]["joint"]
         parallelism = sections["parallelism"]
         self.assertEqual([parallelism[f"{name}_degree"] for name in
@@ -177,27 +186,34 @@ class JointExportsTest(unittest.TestCase):
                          [degrees["tensor_degree"], degrees["context_degree"], degrees["data_degree"],
                           len(plan["stages"])])
         self.assertEqual(parallelism["data_parallel_replicate_degree"], 1)
-        batches = int(plan["joint"]["micro_batches"])
-        self.assertEqual(sections["training"]["local_batch_size"],
-                         parallelism["pipeline_parallel_microbatch_size"] * batches)
-        self.assertEqual(sections["training"]["global_batch_size"], 64)
-        parts = parallelism["module_fqns_per_model_part"]
         counts = [sum(name.startswith("layers.") for name in part) for part in parts]
         self.assertEqual(counts, [count for count, _ in runs_of(plan)])
         numbers = [int(name.removeprefix("layers.")) for part in parts for name in part if name.startswith("layers.")]
         self.assertEqual(numbers, list(range(14)))
-        self.assertEqual((parts[0][0], parts[-1][-2:]), ("tok_embeddings", ["norm", "output"]))
+        self.assertEqual((parts[0][0], parts[-1][-2:]), ("tok_embeddings", ["norm", head]))
 
     def test_torchtitan_runs_the_stages_degrees_and_batch_of_the_plan(self):
         plan = self.plan("--stages=2", "--tensor_degrees=2", "--data_degrees=2", "--layer_recomputation=none",
                          "--optimizer_sharding=optimizer", "--schedule=one_f_one_b")
-        self.check_torchtitan(plan, tomllib.loads(self.export("torchtitan_toml")))
+        batches, samples = (int(plan["joint"][name]) for name in ("micro_batches", "micro_batch_samples"))
+        sections = tomllib.loads(self.export("torchtitan_toml"))
+        parallelism, training = sections["parallelism"], sections["training"]
+        self.check_torchtitan(plan, sections, parallelism["module_fqns_per_model_part"], "output")
+        self.assertEqual(parallelism["pipeline_parallel_microbatch_size"], samples)
+        self.assertEqual((training["local_batch_size"], training["global_batch_size"]), (samples * batches, 64))
+        self.assertEqual(sections["activation_checkpoint"], {"mode": "none"})
         sections = {}
         for assigned in ast.parse(self.export("torchtitan")).body:
-            sections[assigned.targets[0].id] = {word.arg: ast.literal_eval(word.value)
-                                                for word in assigned.value.keywords}
-        self.check_torchtitan(plan, sections)
-        self.assertEqual(sections["activation_checkpoint"], {"mode": "none"})
+            value = assigned.value
+            sections[assigned.targets[0].id] = (
+                {word.arg: ast.literal_eval(word.value) for word in value.keywords}
+                if isinstance(value, ast.Call) else ast.literal_eval(value))
+        parallelism, training = sections["parallelism"], sections["training"]
+        self.check_torchtitan(plan, sections, parallelism["pipeline_parallel_module_fqns_per_model_part"], "lm_head")
+        self.assertEqual(parallelism["num_pp_microbatches"], batches)
+        self.assertEqual(training, {"num_tokens_per_microbatch_per_dp_rank": samples * 2048,
+                                    "num_tokens_per_train_step": 64 * 2048, "max_context_length": 2048})
+        self.assertIsNone(sections["activation_checkpoint"])
 
     def test_deepspeed_has_the_topology_and_the_batch(self):
         plan = self.plan("--stages=2", "--tensor_degrees=2", "--data_degrees=2", "--layer_recomputation=none",
@@ -266,7 +282,7 @@ class JointExportsTest(unittest.TestCase):
         plan = self.plan("--stages=2", "--tensor_degrees=2", "--data_degrees=2", "--layer_recomputation=none",
                          "--optimizer_sharding=optimizer", "--schedule=gpipe")
         sections = tomllib.loads(self.export("torchtitan_toml"))
-        self.check_torchtitan(plan, sections)
+        self.check_torchtitan(plan, sections, sections["parallelism"]["module_fqns_per_model_part"], "output")
         self.assertEqual(sections["parallelism"]["pipeline_parallel_schedule"], "GPipe")
         self.assertIn("neither 1F1B nor interleaved", self.export("megatron", code=2))
 
@@ -394,7 +410,7 @@ class JointExportsTest(unittest.TestCase):
                               ("megatron", ["--schedule=gpipe"]),
                               ("torchtitan", ["--schedule=zb_h1"]),
                               ("deepspeed", ["--context_degrees=2"]),
-                              ("megatron", ["--optimizer_sharding=parameters", "--stages=2"]),
+                              ("megatron", ["--optimizer_sharding=parameters"]),
                               ("torchtitan", ["--optimizer_sharding=gradients"])):
             error = run("plan", *problem, f"--runnable_on={target}", *flags, code=2)
             self.assertIn(f"--runnable_on={target} and {flags[0].split('=')[0]}", error)
