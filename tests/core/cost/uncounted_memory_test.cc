@@ -59,6 +59,12 @@ TEST(UncountedMemoryTest, WhatIsCountedIsNotLeftOut) {
   EXPECT_THAT(UncountedOf(problem), IsEmpty());
 }
 
+TEST(UncountedMemoryTest, SplitsThatAreNotContiguousHaveNoMicroBatchesInFlight) {
+  PlanningProblem problem;
+  problem.split = Split::kNonContiguous;
+  EXPECT_THAT(UncountedOf(problem), ElementsAre(Pair("the optimizer of adam_mixed", 810)));
+}
+
 // A single stage has one micro-batch in flight under any schedule.
 TEST(UncountedMemoryTest, WhatChangesNothingIsNotListed) {
   EXPECT_THAT(UncountedOf({}, Chain(), /*spread=*/false), ElementsAre(Pair("the optimizer of adam_mixed", 2430)));

@@ -254,6 +254,21 @@ TEST(StatedNumbersTest, ReportsEachNumberThatDiffers) {
                           "plan.estimate.bubble_fraction: must be 0.500000000, is 0.250000000"));
 }
 
+TEST(StatedNumbersTest, LinksWithoutADirectionAreNamedFromEitherEnd) {
+  v1::Plan plan = EncodedPlan();
+  v1::LinkUsage& link = *plan.mutable_links(0);
+  link.mutable_device_a()->swap(*link.mutable_device_b());
+  EXPECT_THAT(StatedViolations(plan), IsEmpty());
+  link.set_load_ms(2);
+  EXPECT_THAT(StatedViolations(plan), ElementsAre("plan.links[0].load_ms: must be 1.000000000, is 2.000000000"));
+}
+
+TEST(StatedNumbersTest, ReplicasBeyondThoseOfThePlanAreNotCompared) {
+  v1::Plan plan = EncodedPlan();
+  plan.mutable_stages(0)->add_replicas()->set_load_ms(3);
+  EXPECT_THAT(StatedViolations(plan), IsEmpty());
+}
+
 TEST(StatedNumbersTest, ReportsBoundsAboveTheObjectiveAndFalseProofs) {
   v1::Plan plan = EncodedPlan();
   plan.set_lower_bound_ms(11);

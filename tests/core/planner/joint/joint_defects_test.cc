@@ -141,6 +141,32 @@ TEST(JointDefectsTest, DevicesBeyondWholeNodesCount) {
 
 // Two chunks of unlike operators fit into two devices where no two stages do: as few are needed, and INFEASIBLE on two
 // would be a false proof.
+TEST(JointDefectsTest, DevicesThatHaveNextToNoShareOfAPortAreRefused) {
+  JointTestRequest request = ChainRequest(4, 16, 8);
+  HierarchyInterconnect tree;
+  tree.levels = {{.fan_out = 4, .bandwidth_bytes_per_second = 1e9}, {.fan_out = 4, .bandwidth_bytes_per_second = 1e9}};
+  // Of four devices together.
+  tree.levels.back().port_bandwidth_bytes_per_second = 2;
+  request.cluster.interconnect = tree;
+  const absl::Status refused = Make(request).status();
+  EXPECT_THAT(PathsOf(refused), ::testing::Contains("cluster.interconnect"));
+  EXPECT_THAT(std::string(refused.message()), ::testing::HasSubstr("gives 0.5"));
+  request.cluster.interconnect = GridInterconnect{.dimensions = {16},
+                                                  .wrap_around = false,
+                                                  .link_bandwidth_bytes_per_second = 7.5,
+                                                  .non_adjacent = GridInterconnect::NonAdjacent::kDividedByHops};
+  EXPECT_THAT(std::string(Make(request).status().message()), ::testing::HasSubstr("gives 0.5"));
+}
+
+TEST(JointDefectsTest, ReplicasThatTakeTurnsHaveNoOtherDegrees) {
+  JointTestRequest request = ChainRequest(4, 4, 8);
+  request.problem.replication = Replication::kPerStage;
+  request.problem.joint->context_degrees = {1};
+  EXPECT_THAT(PathsOf(Make(request).status()), ::testing::Not(::testing::Contains("problem.joint.context_degrees[0]")));
+  request.problem.joint->context_degrees = {2};
+  EXPECT_THAT(PathsOf(Make(request).status()), ::testing::Contains("problem.joint.context_degrees[0]"));
+}
+
 TEST(JointDefectsTest, ChunksOfUnlikeOperatorsFitWhereStagesDoNot) {
   JointTestRequest request = ChainRequest(4, 4, 4);
   for (std::size_t op = 0; op < 4; ++op) {

@@ -243,6 +243,7 @@ TEST(JointRequestTest, TheVerifierNoticesWhatIsWrong) {
       [](Plan& plan) { plan.joint->stages[0].degrees.data *= 2; },
       [](Plan& plan) { plan.joint->stages[0].chunks[0].recomputation.pop_back(); },
       [](Plan& plan) { plan.stages[0].operators.pop_back(); },
+      [](Plan& plan) { plan.devices[0].load += Picoseconds(1); },
       [](Plan& plan) { plan.stages[0].replicas.pop_back(); },
       [](Plan& plan) { plan.stages[0].replicas[0].device = plan.stages.back().replicas.back().device; },
       [](Plan& plan) { plan.lower_bound = plan.objective + Picoseconds(1); },

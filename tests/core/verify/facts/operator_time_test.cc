@@ -79,6 +79,14 @@ TEST(TimeOnTest, ABackwardPassOfOneFlopTakesItsTime) {
   EXPECT_EQ(TimeOn(op, RooflineClass(), Workload::kTraining)->backward, Picoseconds(1 + 7));
 }
 
+TEST(TimeOnTest, TrafficAloneNeedsNoPeak) {
+  Operator op;
+  op.forward_bytes_accessed = 1;
+  DeviceClass no_peak = RooflineClass();
+  no_peak.peak_flops = 0;
+  EXPECT_EQ(TimeOn(op, no_peak, Workload::kInference)->total(), Picoseconds(2 + 7));
+}
+
 TEST(TimeOnTest, CannotEstimateWithoutNumbers) {
   Operator op;
   EXPECT_FALSE(TimeOn(op, RooflineClass(), Workload::kInference).has_value());
