@@ -99,6 +99,9 @@ TEST(GraphCodecTest, UnsetMeansTheDefault) {
   EXPECT_EQ(graph.operators[0].pass, Pass::kForward);
   EXPECT_EQ(graph.operators[0].memory_bytes, std::nullopt);
   EXPECT_EQ(graph.operators[0].forward_operator, std::nullopt);
+  const OperatorGraph shaped = DecodeGraph(Wire<v1::Graph>("transformer {}"), violations);
+  ASSERT_TRUE(shaped.transformer.has_value());
+  EXPECT_EQ(shaped.transformer->expert_load, 1);
 }
 
 TEST(GraphCodecTest, ReportsEveryTimeThatIsNone) {
