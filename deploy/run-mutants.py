@@ -93,7 +93,7 @@ def drawn(tree, folders, seed):
 
 
 def without_crossing(mutants):
-    """The first of those whose texts overlap without one holding the other."""
+    """The first of those whose texts are the same, or overlap without one holding the other."""
     taken = collections.defaultdict(list)
     for mutant in mutants:
         if not any(crosses(mutant.change, other.change) for other in taken[mutant.path]):

@@ -264,9 +264,9 @@ def changes_of(text):
 
 
 def crosses(one, other):
-    """Neither holds the other, and they overlap."""
+    """Neither holds the other, and they overlap; or both are of the same text, of which one switch can be made."""
     (a, b), (c, d) = one.span, other.span
-    return a < c < b < d or c < a < d < b
+    return one.span == other.span or a < c < b < d or c < a < d < b
 
 
 def switched(text, numbered):

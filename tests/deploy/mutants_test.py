@@ -79,7 +79,13 @@ class Switches(unittest.TestCase):
 class Crossing(unittest.TestCase):
     def test_texts_that_hold_each_other_do_not_cross(self):
         changes = changes_of("  x = a + b * c < d && (e || f);\n")
-        self.assertFalse(any(crosses(one, other) for one in changes for other in changes))
+        self.assertFalse(any(crosses(one, other) for one in changes for other in changes if one is not other))
+
+    def test_of_two_changes_of_one_text_one_is_made(self):
+        turned, compared = (next(change for change in changes_of("  if (a != b) return;\n") if word in change.kind)
+                            for word in ("turned round", "!="))
+        self.assertEqual(turned.span, compared.span)
+        self.assertTrue(crosses(turned, compared))
 
 
 if __name__ == "__main__":

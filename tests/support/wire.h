@@ -25,6 +25,7 @@ Message Wire(const std::string& text) {
 // "path: rule" of each.
 inline std::vector<std::string> Lines(const std::vector<Violation>& violations) {
   std::vector<std::string> lines;
+  lines.reserve(violations.size());
   for (const Violation& violation : violations) lines.push_back(violation.path + ": " + violation.rule);
   return lines;
 }

@@ -5,6 +5,7 @@
 #include <functional>
 #include <limits>
 
+#include "core/model/problem_rules.h"
 #include "core/model/validator.h"
 #include "tests/core/model/violation_matchers.h"
 #include "tests/support/small_models.h"
@@ -349,6 +350,37 @@ TEST(ClusterValidatorTest, RefusesGridsWithoutExtent) {
   EXPECT_THAT(InCluster(SmallCluster(4, 0, Grid({0, -4}))),
               ElementsAre(Breaks(path + "[0]", "must be >= 1, is 0"), Breaks(path + "[1]", "must be >= 1, is -4"),
                           Breaks(path, "their product must be the number of devices (4), is 0")));
+}
+
+std::vector<std::string> LeastBandwidthRules(const Interconnect& interconnect) {
+  Cluster cluster = SmallCluster(16);
+  cluster.interconnect = interconnect;
+  Violations violations;
+  CheckLeastBandwidth(cluster, violations);
+  std::vector<std::string> rules;
+  rules.reserve(violations.count());
+  for (const Violation& violation : violations.listed()) rules.push_back(violation.rule);
+  return rules;
+}
+
+TEST(LeastBandwidthTest, IsThatOfOneDevicesShareOfAPort) {
+  HierarchyInterconnect tree;
+  tree.levels = {{.fan_out = 4, .bandwidth_bytes_per_second = 1e9}, {.fan_out = 4, .bandwidth_bytes_per_second = 1e9}};
+  // Of four devices together.
+  tree.levels.back().port_bandwidth_bytes_per_second = 4;
+  EXPECT_THAT(LeastBandwidthRules(tree), IsEmpty());
+  tree.levels.back().port_bandwidth_bytes_per_second = 2;
+  EXPECT_THAT(LeastBandwidthRules(tree), ElementsAre(::testing::HasSubstr("gives 0.5")));
+}
+
+TEST(LeastBandwidthTest, IsThatOfTheLongestWayThroughAGrid) {
+  GridInterconnect grid{.dimensions = {16},
+                        .wrap_around = false,
+                        .link_bandwidth_bytes_per_second = 15,
+                        .non_adjacent = GridInterconnect::NonAdjacent::kDividedByHops};
+  EXPECT_THAT(LeastBandwidthRules(grid), IsEmpty());
+  grid.link_bandwidth_bytes_per_second = 7.5;
+  EXPECT_THAT(LeastBandwidthRules(grid), ElementsAre(::testing::HasSubstr("gives 0.5")));
 }
 
 }  // namespace

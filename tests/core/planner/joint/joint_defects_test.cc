@@ -61,7 +61,7 @@ TEST(JointDefectsTest, TransfersOfWholePicosecondsAreVerified) {
     const absl::StatusOr<Plan> plan = Make(request);
     ASSERT_TRUE(plan.ok()) << plan.status();
     ASSERT_EQ(plan->stages.size(), 2U);
-    EXPECT_EQ(plan->stages.front().communication_out.count(), 2 * 1'000 * bytes);
+    EXPECT_EQ(plan->stages.front().communication_out.count(), bytes * 2 * 1'000);
   }
 }
 
@@ -141,23 +141,6 @@ TEST(JointDefectsTest, DevicesBeyondWholeNodesCount) {
 
 // Two chunks of unlike operators fit into two devices where no two stages do: as few are needed, and INFEASIBLE on two
 // would be a false proof.
-TEST(JointDefectsTest, DevicesThatHaveNextToNoShareOfAPortAreRefused) {
-  JointTestRequest request = ChainRequest(4, 16, 8);
-  HierarchyInterconnect tree;
-  tree.levels = {{.fan_out = 4, .bandwidth_bytes_per_second = 1e9}, {.fan_out = 4, .bandwidth_bytes_per_second = 1e9}};
-  // Of four devices together.
-  tree.levels.back().port_bandwidth_bytes_per_second = 2;
-  request.cluster.interconnect = tree;
-  const absl::Status refused = Make(request).status();
-  EXPECT_THAT(PathsOf(refused), ::testing::Contains("cluster.interconnect"));
-  EXPECT_THAT(std::string(refused.message()), ::testing::HasSubstr("gives 0.5"));
-  request.cluster.interconnect = GridInterconnect{.dimensions = {16},
-                                                  .wrap_around = false,
-                                                  .link_bandwidth_bytes_per_second = 7.5,
-                                                  .non_adjacent = GridInterconnect::NonAdjacent::kDividedByHops};
-  EXPECT_THAT(std::string(Make(request).status().message()), ::testing::HasSubstr("gives 0.5"));
-}
-
 TEST(JointDefectsTest, ReplicasThatTakeTurnsHaveNoOtherDegrees) {
   JointTestRequest request = ChainRequest(4, 4, 8);
   request.problem.replication = Replication::kPerStage;
@@ -249,7 +232,7 @@ TEST(JointDefectsTest, StagesOfHoursTakeTurns) {
   const absl::StatusOr<Plan> plan = Make(TurnsRequest(1'100'000 * kMs));
   ASSERT_TRUE(plan.ok()) << plan.status();
   EXPECT_TRUE(plan->provenance.proven_optimal);
-  EXPECT_GT(plan->objective.count(), 3 * 1'100'000 * kMs / 2);
+  EXPECT_GT(plan->objective.count(), kMs * 3 * 1'100'000 / 2);
 }
 
 TEST(JointDefectsTest, StagesOfMonthsAreRefusedWithAReason) {
