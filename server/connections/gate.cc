@@ -38,6 +38,14 @@ constexpr std::chrono::seconds kLongestHandOver{2};
 // Connections of one listening socket that are accepted before it is the next one's turn.
 constexpr int kAtOnce = 64;
 
+// Whether somebody waits to be accepted, for poll.
+std::vector<pollfd> ListeningFiles(const Listener& listener) {
+  std::vector<pollfd> waited;
+  waited.reserve(listener.files().size() + 1);
+  for (const int file : listener.files()) waited.push_back({.fd = file, .events = POLLIN, .revents = 0});
+  return waited;
+}
+
 int OpenReserve() { return open("/dev/null", O_RDONLY | O_CLOEXEC); }
 
 std::optional<ino_t> InodeOf(int file) {
@@ -103,8 +111,7 @@ Gate::~Gate() {
 }
 
 void Gate::AcceptUntil(const std::stop_token& stop) {
-  std::vector<pollfd> waited;
-  for (const int file : listener_->files()) waited.push_back({.fd = file, .events = POLLIN, .revents = 0});
+  std::vector<pollfd> waited = ListeningFiles(*listener_);
   waited.push_back({.fd = wake_, .events = POLLIN, .revents = 0});
   while (!stop.stop_requested()) {
     const bool has_room = connections_.sockets() < max_sockets_;
@@ -187,8 +194,7 @@ void Gate::EndHandOver() {
 
 void Gate::EndLongHandOver(Connections::Clock::time_point now) {
   if (!handed_over_.has_value() || now - handed_over_since_ < kLongestHandOver) return;
-  std::vector<pollfd> waited;
-  for (const int file : listener_->files()) waited.push_back({.fd = file, .events = POLLIN, .revents = 0});
+  std::vector<pollfd> waited = ListeningFiles(*listener_);
   if (poll(waited.data(), waited.size(), 0) > 0) ShutDown(*handed_over_);
 }
 
