@@ -114,6 +114,11 @@ class FewestDevices {
     bool is_interrupted = false;
   };
 
+  struct Ruling {
+    Decision decision = Decision::kOpen;
+    bool is_interrupted = false;
+  };
+
   // A plan that reaches the target, for where there is no time to look for the best one on as many devices.
   struct Found {
     Counts counts;
@@ -188,56 +193,50 @@ class FewestDevices {
     if (!reached_.empty() && Covers(counts, reached_)) return Decision::kReached;
     if (IsRefuted(counts)) return Decision::kRefuted;
     ++tried_;
-    TrainingCluster part = PartOf(counts);
-    if (is_network()) return AskOnNetwork(counts, std::move(part));
+    const Ruling ruling = is_network() ? AskOnNetwork(counts) : AskPart(counts);
+    if (ruling.decision == Decision::kRefuted) refuted_.push_back(counts);
+    if (ruling.decision == Decision::kOpen) NoteOpen(ruling.is_interrupted);
+    return ruling.decision;
+  }
+
+  Ruling AskPart(const Counts& counts) {
+    const TrainingCluster part = PartOf(counts);
     Reply reply = AskInOrders(part);
-    Decision decision = reply.decision;
-    const bool is_interrupted = reply.is_interrupted;
+    Ruling ruling{reply.decision, reply.is_interrupted};
     if (reply.plan.has_value()) Note(counts, std::move(reply));
     // Other nodes of as many may be closer to each other; nobody has the plans that would be found on such.
     const bool has_others = question_.is_part || counts != all_;
-    if (decision == Decision::kRefuted && has_others && !part.groups.empty() &&
+    if (ruling.decision == Decision::kRefuted && has_others && !part.groups.empty() &&
         AskInOrders(AsCloseAsCanBe(part)).decision != Decision::kRefuted) {
-      decision = Decision::kOpen;
+      ruling.decision = Decision::kOpen;
     }
-    if (decision == Decision::kRefuted) refuted_.push_back(counts);
-    if (decision == Decision::kOpen) NoteOpen(is_interrupted);
-    return decision;
+    return ruling;
   }
 
-  // Whichever these devices are: `part` as if all its links were the fastest refutes; else places decide, unless there
-  // is no target, because what a device holds does not depend on its links.
-  Decision AskOnNetwork(const Counts& counts, TrainingCluster part) {
+  // Whichever these devices are: as if all their links were the fastest refutes; else places decide, unless there is no
+  // target, because what a device holds does not depend on its links.
+  Ruling AskOnNetwork(const Counts& counts) {
+    TrainingCluster part = PartOf(counts);
     part.pairs = nullptr;
     const Reply reply = AskInOrders(part);
-    Decision decision = reply.decision;
     // On all devices the best plan is told even if it misses the target.
-    const bool is_open = decision != Decision::kRefuted || (reached_.empty() && reply.plan.has_value());
+    const bool is_open = reply.decision != Decision::kRefuted || (reached_.empty() && reply.plan.has_value());
     if (most_ps_ < kAnyStep && is_open) return AskPlaces(counts);
-    if (decision == Decision::kRefuted) refuted_.push_back(counts);
-    if (decision == Decision::kOpen) NoteOpen(reply.is_interrupted);
-    return decision;
+    return {reply.decision, reply.is_interrupted};
   }
 
-  Decision AskPlaces(const Counts& counts) {
+  Ruling AskPlaces(const Counts& counts) {
     absl::StatusOr<JointAnswer> planned = PlanOn(
         counts, [](const JointAnswer&) {}, most_ps_);
-    if (!planned.ok()) {
-      NoteOpen(IsInterrupted(planned.status()));
-      return Decision::kOpen;
-    }
+    if (!planned.ok()) return {Decision::kOpen, IsInterrupted(planned.status())};
     const JointPlan& plan = planned->plan;
+    const bool is_interrupted = planned->is_interrupted;
     if (Reaches(plan)) {
       Keep({counts, *std::move(planned)});
-      return Decision::kReached;
+      return {Decision::kReached, is_interrupted};
     }
     best_ = std::min(best_.value_or(plan.step), plan.step);
-    if (plan.step_bound.count() > most_ps_) {
-      refuted_.push_back(counts);
-      return Decision::kRefuted;
-    }
-    NoteOpen(planned->is_interrupted);
-    return Decision::kOpen;
+    return {plan.step_bound.count() > most_ps_ ? Decision::kRefuted : Decision::kOpen, is_interrupted};
   }
 
   Reply AskInOrders(const TrainingCluster& part) const {
