@@ -1,5 +1,6 @@
 #include "client/exporter/joint_trainers.h"
 
+#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -177,7 +178,10 @@ absl::Status CheckTorchtitanPython(const JointPipeline& pipeline, const v1::Tran
                          "its tensor ranks do not divide experts; plan with --tensor_degrees=1, or write "
                          "torchtitan_toml");
   }
-  if (shape.sequence() == 0) return CannotExpress(kTarget, "it counts in tokens, and the transformer says no sequence");
+  if (shape.sequence() < 1) return CannotExpress(kTarget, "it counts in tokens, and the transformer says no sequence");
+  if (pipeline.global_batch > std::numeric_limits<int64_t>::max() / shape.sequence()) {
+    return CannotExpress(kTarget, "it counts in tokens, and a step has more of them than 64 bits can say");
+  }
   return absl::OkStatus();
 }
 

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -249,6 +250,12 @@ TEST(JointTorchtitanTest, RefusesWhatItsPipelinesCannotRun) {
   few.mutable_joint()->set_micro_batches(1);
   few.mutable_problem()->mutable_joint()->set_global_batch(2);
   EXPECT_THAT(RefusalOf("torchtitan", few, graph), HasSubstr("as many micro-batches as stages"));
+  v1::Graph long_ones = graph;
+  for (const int64_t sequence : {int64_t{-1}, int64_t{0}, std::numeric_limits<int64_t>::max()}) {
+    long_ones.mutable_transformer()->set_sequence(sequence);
+    EXPECT_THAT(RefusalOf("torchtitan", MakeJointPlan(long_ones, {.runs = {4, 4}}), long_ones),
+                HasSubstr("it counts in tokens"));
+  }
   const v1::Plan runs = MakeJointPlan(graph, {.runs = {1, 1, 1, 1, 1, 1, 1, 1}});
   EXPECT_THAT(TextOf("torchtitan", runs, graph), HasSubstr("Interleaved1F1B"));
   EXPECT_THAT(RefusalOf("torchtitan_toml", runs, graph), HasSubstr("keep the parameters of three runs"));

@@ -410,7 +410,9 @@ class JointExportsTest(unittest.TestCase):
                               ("megatron", ["--schedule=gpipe"]),
                               ("torchtitan", ["--schedule=zb_h1"]),
                               ("deepspeed", ["--context_degrees=2"]),
-                              ("megatron", ["--optimizer_sharding=parameters"]),
+                              ("megatron", ["--optimizer_sharding=parameters", "--stages=2"]),
+                              ("megatron", ["--optimizer_sharding=parameters", "--stages=1"]),
+                              ("megatron", ["--optimizer_sharding=gradients", "--stages=2"]),
                               ("torchtitan", ["--optimizer_sharding=gradients"])):
             error = run("plan", *problem, f"--runnable_on={target}", *flags, code=2)
             self.assertIn(f"--runnable_on={target} and {flags[0].split('=')[0]}", error)
