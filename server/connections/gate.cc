@@ -102,7 +102,7 @@ Gate::~Gate() {
   }
   const uint64_t one = 1;
   // Always fits.
-  static_cast<void>(!write(wake_, &one, sizeof one));
+  [[maybe_unused]] const ssize_t written = write(wake_, &one, sizeof one);
   acceptor_.join();
   watcher_.request_stop();
   watcher_.join();
