@@ -169,8 +169,12 @@ def trickling_uploads(arena):
     stop = threading.Event()
 
     def trickle():
+        """Goes on when it has been told to end."""
         yield service.RegisterGraphRequest(header=service.RegisterGraphRequest.Header())
-        stop.wait(30)
+        fragment = service.RegisterGraphRequest()
+        fragment.fragment.SetInParent()
+        while not stop.wait(0.02):
+            yield fragment
 
     def graph_of(name):
         fragment = service.RegisterGraphRequest()
@@ -181,6 +185,6 @@ def trickling_uploads(arena):
         streams = [stub.RegisterGraph.future(trickle(), timeout=60, metadata=GREEDY) for _ in range(120)]
         with calls_in_flight(streams):
             until(lambda: len(refusals(streams)) >= 20, "the streams of one tenant are bounded")
-            for number in range(10):
+            for number in range(40):
                 stub.RegisterGraph(iter(graph_of(f"op{number}")), timeout=CALL_SECONDS, metadata=MODEST)
             stop.set()

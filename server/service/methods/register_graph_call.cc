@@ -41,6 +41,7 @@ RegisterGraphCall::RegisterGraphCall(const CallServices& services, CallStart sta
                                      grpc::CallbackServerContext& context, grpc::ByteBuffer& response)
     : services_(services),
       start_(std::move(start)),
+      peer_(start_.record->peer()),
       response_(response),
       patience_(std::make_shared<Patience>()),
       stream_(services_.uploads, start_.caller.tenant, [patience = patience_](const absl::Status& why) {
@@ -80,7 +81,7 @@ void RegisterGraphCall::OnReadDone(bool ok) {
   }
   const int64_t most = kMaxMessages * services_.engine.config().max_message_bytes;
   const int64_t bytes = kBytesPerMessage + static_cast<int64_t>(reading_.Length());
-  services_.connections.Delivered(start_.record->peer(), static_cast<int64_t>(reading_.Length()));
+  services_.connections.Delivered(peer_, static_cast<int64_t>(reading_.Length()));
   const absl::Status held = stream_.Hold(bytes);
   if (!held.ok()) return EndEarly(held);
   bytes_ += bytes;

@@ -12,6 +12,7 @@
 #include <mutex>
 #include <optional>
 #include <stop_token>
+#include <string>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -63,7 +64,9 @@ class RegisterGraphCall final : public grpc::ServerReadReactor<grpc::ByteBuffer>
   void End(const absl::Status& status);
 
   CallServices services_;
+  // Its record ends with the call, whose last message may come after.
   CallStart start_;
+  const std::string peer_;
   grpc::ByteBuffer& response_;
   std::stop_source stop_ = start_.stop;
   // The message that is being read, and those before it.
