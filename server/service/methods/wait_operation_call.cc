@@ -46,6 +46,10 @@ void WaitOperationCall::OnCancel() {
 }
 
 void WaitOperationCall::OnDone() {
+  {
+    // The alarm may ring, and the call end, before the worker that has set it has let go.
+    const std::lock_guard lock(mutex_);
+  }
   UnansweredCalls& in_flight = services_.in_flight;
   delete this;
   in_flight.Leave();
