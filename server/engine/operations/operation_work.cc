@@ -1,5 +1,6 @@
 #include "server/engine/operations/operation_work.h"
 
+#include <chrono>
 #include <future>
 #include <memory>
 #include <optional>
@@ -18,6 +19,9 @@
 
 namespace planwright::server {
 namespace {
+
+// From one try to keep a plan to the next.
+constexpr std::chrono::seconds kStorePause{1};
 
 // Saves incumbents.
 class IncumbentSaver final : public SearchObserver {
@@ -48,6 +52,16 @@ absl::StatusOr<v1::Plan> Await(PlanFinder& finder, PlanFinder::Order order) {
   return answer->get_future().get();
 }
 
+// What has been found is not to be sought again because the disk is full for a while: tries until the store takes the
+// plan, or the job is to stop, and leaves it to whoever goes on then.
+absl::Status Keep(Library& library, OperationJob& job, const PlanTask& task, v1::Plan& plan) {
+  const std::string& tenant = job.operation().tenant;
+  absl::Status kept = library.KeepPlan(tenant, task, plan);
+  while (IsStoreUnavailable(kept) && job.Pause(kStorePause)) kept = library.KeepPlan(tenant, task, plan);
+  if (IsStoreUnavailable(kept)) job.Save(plan.SerializeAsString(), SummaryOf(plan));
+  return kept;
+}
+
 absl::StatusOr<v1::Plan> MakePlan(const OperationTools& tools, OperationJob& job, std::unique_ptr<SearchObserver> log) {
   const Operation& operation = job.operation();
   ASSIGN_OR_RETURN(const v1::CreatePlanRequest request, RequestOf(tools.store, operation));
@@ -66,7 +80,7 @@ absl::StatusOr<v1::Plan> MakePlan(const OperationTools& tools, OperationJob& job
   order.searching = &tools.searching;
   order.takes_what_is_found = true;
   ASSIGN_OR_RETURN(v1::Plan answer, Await(tools.finder, std::move(order)));
-  RETURN_IF_ERROR(library.KeepPlan(operation.tenant, task, answer));
+  RETURN_IF_ERROR(Keep(library, job, task, answer));
   return answer;
 }
 

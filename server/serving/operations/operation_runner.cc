@@ -10,6 +10,14 @@ void OperationJob::Save(std::string incumbent, std::string progress) {
   unsaved_ = Incumbent{std::move(incumbent), std::move(progress)};
 }
 
+bool OperationJob::Pause(std::chrono::milliseconds time) const {
+  std::mutex mutex;
+  std::unique_lock lock(mutex);
+  std::condition_variable_any never;
+  never.wait_for(lock, stop(), time, [] { return false; });
+  return !stop().stop_requested();
+}
+
 OperationRunner::OperationRunner(Store& store, Options options, Hooks hooks)
     : store_(store), options_(std::move(options)), hooks_(std::move(hooks)) {
   shares_.SetTenants(options_.tenants);
@@ -101,9 +109,15 @@ void OperationRunner::Run(const JobPtr& job, const std::stop_token& stop) {
   if (stop.stop_requested()) job->stop_.request_stop();
   const bool too_often = operation.attempts > options_.max_attempts;
   const OperationEnd end = too_often ? hooks_.give_up(operation) : hooks_.work(*job);
+  // Before the job is told to stop with the server.
+  const bool gave_up = end.state == OperationState::kCancelled && !job->stop().stop_requested();
   Conclude(*job, end, stop);
-  const std::lock_guard lock(mutex_);
-  running_.erase(place);
+  {
+    const std::lock_guard lock(mutex_);
+    running_.erase(place);
+  }
+  // Somebody with a better store may take it; at once it would be this worker again.
+  if (gave_up) Pause(options_.idle_poll, stop);
 }
 
 void OperationRunner::Conclude(OperationJob& job, const OperationEnd& end, const std::stop_token& stop) {
@@ -157,6 +171,7 @@ void OperationRunner::Attend(OperationJob& job) {
 }
 
 void OperationRunner::SaveUnsaved(OperationJob& job) {
+  const std::lock_guard saving(job.saving_);
   std::optional<OperationJob::Incumbent> unsaved;
   {
     const std::lock_guard lock(job.mutex_);

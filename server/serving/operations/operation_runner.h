@@ -32,6 +32,8 @@ class OperationJob {
   std::stop_token stop() const { return stop_.get_token(); }
   // The best so far, and in short; saved within a second or so, the latest only.
   void Save(std::string incumbent, std::string progress);
+  // Waits; false: it is to stop.
+  bool Pause(std::chrono::milliseconds time) const;
 
  private:
   friend class OperationRunner;
@@ -43,6 +45,9 @@ class OperationJob {
 
   const Operation operation_;
   std::stop_source stop_;
+  // Held while an incumbent is on its way into the store, so that an older one never comes after a newer one. Taken
+  // before mutex_.
+  std::mutex saving_;
   mutable std::mutex mutex_;
   // Guarded by mutex_. What has not been saved yet.
   std::optional<Incumbent> unsaved_;
@@ -79,7 +84,8 @@ class OperationRunner {
   };
 
   struct Hooks {
-    // Does the work; to end with kCancelled where it stopped because job.stop() was requested, with what it has.
+    // Does the work; to end with kCancelled where it stopped because job.stop() was requested, with what it has, or
+    // where the store does not work.
     std::function<OperationEnd(OperationJob& job)> work;
     // The end of an operation that was taken too often.
     std::function<OperationEnd(const Operation& operation)> give_up;

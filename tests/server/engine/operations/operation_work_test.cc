@@ -7,6 +7,7 @@
 #include <chrono>
 #include <filesystem>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <string>
 #include <thread>
@@ -129,6 +130,45 @@ TEST_F(OperationWorkTest, ThePlanIsTheResult) {
   EXPECT_EQ(Find("easy").state, OperationState::kSucceeded);
   EXPECT_GT(Parsed(Find("easy").result).objective_ms(), 0);
   EXPECT_EQ(started_, 1);
+}
+
+// The disk of the store is as good as full, but what runs may still end.
+TEST_F(OperationWorkTest, KeepsAPlanOnceThereIsRoomForIt) {
+  v1::CreatePlanRequest request;
+  ASSERT_TRUE(request.ParseFromString(EasyRequest()));
+  request.set_plan_id("kept-plan");
+  Submit("stored", request.SerializeAsString());
+  const std::string setting = "sqlite:" + (folder_ / "store.db").string();
+  const RoomAlarm full{.free_bytes = std::numeric_limits<int64_t>::max()};
+  const std::unique_ptr<Store> tight = OpenStore(setting, /*migrate=*/false, full).value();
+  {
+    PlanningEngine engine(Config(), tight.get());
+    PlanFinder finder({engine, searching_, serving_, storing_, &claims_}, int64_t{1} << 30);
+    const PlanFinder::Ending ending(finder);
+    std::atomic<int> tries{0};
+    OperationRunner::Options options;
+    options.idle_poll = options.save_interval = milliseconds(20);
+    OperationRunner runner(*tight, options,
+                           {.work =
+                                [&](OperationJob& job) {
+                                  ++tries;
+                                  return RunOperation({engine, *tight, finder, operating_}, job,
+                                                      std::make_unique<CountingLog>(started_, stopped_));
+                                },
+                            .give_up = &GiveUpOperation,
+                            .on_event = {}});
+    WaitUntil([&] { return !Find("stored").incumbent.empty(); });
+    std::this_thread::sleep_for(milliseconds(100));
+    EXPECT_EQ(Find("stored").state, OperationState::kRunning);
+    EXPECT_EQ(tries, 1);
+    runner.Stop();
+  }
+  EXPECT_EQ(Find("stored").state, OperationState::kQueued);
+  EXPECT_EQ(Find("stored").attempts, 1);
+  Run();
+  WaitForEnd("stored");
+  EXPECT_EQ(Find("stored").state, OperationState::kSucceeded);
+  EXPECT_EQ(Parsed(Find("stored").result).name(), "plans/kept-plan");
 }
 
 TEST_F(OperationWorkTest, WhatCannotBePlannedFails) {

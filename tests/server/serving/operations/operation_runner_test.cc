@@ -145,6 +145,24 @@ TEST_F(OperationRunnerTest, LeavesItsWorkToWhoeverHasTakenItOver) {
   EXPECT_EQ(Find("a").result, "theirs");
 }
 
+TEST_F(OperationRunnerTest, TakesAWhileBeforeItTakesWhatItGaveUp) {
+  Submit("a");
+  OperationRunner::Options options = Quick();
+  options.idle_poll = milliseconds(60'000);
+  std::atomic<int> begun{0};
+  auto runner = Run(
+      [&](OperationJob&) {
+        ++begun;
+        return OperationEnd{OperationState::kCancelled, "", ""};
+      },
+      options);
+  WaitUntil([&] { return begun > 0 && Find("a").state == OperationState::kQueued; });
+  std::this_thread::sleep_for(milliseconds(50));
+  runner.reset();
+  EXPECT_EQ(begun, 1);
+  EXPECT_THAT(events_, ElementsAre("returned"));
+}
+
 TEST_F(OperationRunnerTest, GivesUpWhatHasEndedTooManyServers) {
   Submit("a");
   for (int server = 0; server < 3; ++server) {
