@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
+#include <set>
+#include <string_view>
 #include <utility>
 
 namespace planwright::server {
@@ -15,24 +17,36 @@ double SecondsBetween(TenantShares::TimePoint from, TenantShares::TimePoint to) 
 }  // namespace
 
 void TenantShares::SetWaiting(const std::string& tenant, bool waits, TimePoint now) {
-  if (uses_.size() > kMaxTenants) std::erase_if(uses_, [](const auto& entry) { return !entry.second.is_active(); });
+  ForgetResting();
   Use& own = uses_[tenant];
-  const bool comes_back = waits && !own.is_active();
-  if (comes_back) {
-    std::optional<double> least;
-    for (const auto& [name, use] : uses_) {
-      if (use.is_active()) least = std::min(least.value_or(INFINITY), UsedBy(name, use, now));
-    }
-    own.used = std::max(own.used, least.value_or(own.used));
-  }
+  if (waits && !own.is_active()) own.used = std::max(own.used, LeastUsed(now).value_or(own.used));
   own.waits = waits;
 }
 
 void TenantShares::SetAllWaiting(const std::vector<std::string>& tenants, TimePoint now) {
-  for (auto& [name, use] : uses_) {
-    if (std::find(tenants.begin(), tenants.end(), name) == tenants.end()) use.waits = false;
+  const std::set<std::string_view> waiting(tenants.begin(), tenants.end());
+  for (auto& [name, use] : uses_) use.waits = use.waits && waiting.contains(name);
+  ForgetResting();
+  // Whoever comes back has used no less than that afterwards, so it stays the least.
+  std::optional<double> least = LeastUsed(now);
+  for (const std::string& tenant : tenants) {
+    Use& own = uses_[tenant];
+    if (!own.is_active()) own.used = std::max(own.used, least.value_or(own.used));
+    if (!least.has_value()) least = own.used;
+    own.waits = true;
   }
-  for (const std::string& tenant : tenants) SetWaiting(tenant, /*waits=*/true, now);
+}
+
+void TenantShares::ForgetResting() {
+  if (uses_.size() > kMaxTenants) std::erase_if(uses_, [](const auto& entry) { return !entry.second.is_active(); });
+}
+
+std::optional<double> TenantShares::LeastUsed(TimePoint now) const {
+  std::optional<double> least;
+  for (const auto& [name, use] : uses_) {
+    if (use.is_active()) least = std::min(least.value_or(INFINITY), UsedBy(name, use, now));
+  }
+  return least;
 }
 
 void TenantShares::Start(const std::string& tenant, TimePoint now) { uses_[tenant].running.push_back(now); }

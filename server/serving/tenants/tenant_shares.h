@@ -10,6 +10,7 @@
 #include <chrono>
 #include <cstddef>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,8 +18,8 @@
 
 namespace planwright::server {
 
-// Not thread-safe. Operations take time linear in the number of tenants that wait or have waited, at most kMaxTenants
-// of those that rest.
+// Not thread-safe. Operations take time linear in the number of tenants that wait or have waited, but for sorting, at
+// most kMaxTenants of those that rest.
 class TenantShares {
  public:
   using TimePoint = std::chrono::steady_clock::time_point;
@@ -54,6 +55,10 @@ class TenantShares {
     bool is_active() const { return waits || !running.empty(); }
   };
 
+  // Those that rest, where there are too many.
+  void ForgetResting();
+  // Of the tenants that wait or run; nullopt: none does.
+  std::optional<double> LeastUsed(TimePoint now) const;
   double UsedBy(const std::string& tenant, const Use& use, TimePoint now) const;
   bool MayRun(const std::string& tenant, const Use& use, Who who) const;
 
