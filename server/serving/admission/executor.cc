@@ -27,6 +27,11 @@ Executor::~Executor() {
 }
 
 absl::Status Executor::Submit(QueuedJob job) {
+  // Takes neither a turn of its tenant nor the room of others.
+  if (job.stop.stop_requested()) {
+    job.run(Admission(job));
+    return absl::OkStatus();
+  }
   Watch(job);
   const uint64_t number = job.number;
   const std::stop_source stop = job.stop;
@@ -37,7 +42,12 @@ absl::Status Executor::Submit(QueuedJob job) {
     admitted = Admit(job, refused);
     if (admitted.ok()) Enter(std::move(job));
   }
-  if (admitted.ok()) work_arrived_.notify_one();
+  if (!refused.empty()) {
+    // What stood behind them may fit.
+    work_arrived_.notify_all();
+  } else if (admitted.ok()) {
+    work_arrived_.notify_one();
+  }
   for (const Refusal& refusal : refused) refusal.job.run(refusal.why);
   // Before it was in the queue nobody could take it out.
   if (admitted.ok() && stop.stop_requested()) Abandon(number);
@@ -73,6 +83,8 @@ void Executor::Abandon(uint64_t number) {
     gone = waiting_.TakeIf([number](const QueuedJob& job) { return job.number == number; });
     for (const QueuedJob& job : gone) Release(job);
   }
+  // What stood behind it may fit.
+  if (!gone.empty()) work_arrived_.notify_all();
   for (const QueuedJob& job : gone) job.run(Admission(job));
 }
 
@@ -205,13 +217,14 @@ void Executor::Work() {
 std::optional<QueuedJob> Executor::Next(std::unique_lock<std::mutex>& lock) {
   using Who = TenantShares::Who;
   while (true) {
-    last_start_ = options_.now();
+    const Clock::time_point now = options_.now();
     const auto fits = [this](const QueuedJob& job) {
       return running_.empty() || job.running_bytes <= options_.max_running_bytes - running_bytes_;
     };
     const bool is_spare = running_.size() >= static_cast<std::size_t>(options_.max_running);
     const Who who = is_spare ? Who::kIdle : Who::kMany;
-    std::optional<QueuedJob> job = waiting_.Pop(last_start_, ending_ ? Who::kAll : who, fits);
+    std::optional<QueuedJob> job = waiting_.Pop(now, ending_ ? Who::kAll : who, fits);
+    if (job.has_value()) last_start_ = now;
     if (job.has_value() || ending_) return job;
     work_arrived_.wait(lock);
   }

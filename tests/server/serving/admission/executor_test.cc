@@ -108,6 +108,25 @@ TEST(ExecutorTest, StandsStillWhileOneJobKeepsOthersWaiting) {
   EXPECT_EQ(executor.stalled_for(), seconds(0));
 }
 
+TEST(ExecutorTest, StandsStillWhileItsSpareThreadsFindNothingThatTheyMayRun) {
+  ManualClock clock;
+  Executor executor({.max_running = 1, .spare = 1, .max_waiting = 3, .now = clock.now()});
+  Blocker blocker;
+  Outcome first;
+  Outcome second;
+  ASSERT_TRUE(executor.Submit(blocker.job()).ok());
+  blocker.WaitUntilStarted();
+  ASSERT_TRUE(executor.Submit(first.job()).ok());
+  clock.Advance(40);
+  ASSERT_TRUE(executor.Submit(second.job()).ok());
+  // The spare thread has looked at what came.
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  EXPECT_EQ(executor.stalled_for(), seconds(40));
+  blocker.Release();
+  EXPECT_TRUE(first.Wait().ok());
+  EXPECT_TRUE(second.Wait().ok());
+}
+
 TEST(ExecutorTest, RunsJobsInTheOrderOfTheirArrival) {
   // Before the executor, which waits for its jobs at its end.
   std::vector<int> order;
@@ -163,6 +182,11 @@ TEST(ExecutorTest, RefusesWhatFindsTheQueueFull) {
   EXPECT_TRUE(waiting.Wait().ok());
 }
 
+Executor::QueuedJob Of(const char* tenant, Executor::QueuedJob job) {
+  job.tenant = tenant;
+  return job;
+}
+
 Executor::QueuedJob WithBytes(Executor::QueuedJob job, int64_t bytes) {
   job.bytes = bytes;
   return job;
@@ -208,6 +232,8 @@ TEST(ExecutorTest, JobsWaitForRoomAndAreNotOvertaken) {
   first.WaitUntilStarted();
   ASSERT_TRUE(submit(large, 9).ok());
   ASSERT_TRUE(submit(small, 1).ok());
+  // The idle workers have looked at both.
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
   EXPECT_EQ(executor.load().running, 1);
   EXPECT_EQ(executor.load().waiting, 2);
   first.Release();
@@ -221,6 +247,52 @@ TEST(ExecutorTest, JobsWaitForRoomAndAreNotOvertaken) {
   small.Release();
   huge.WaitUntilStarted();
   huge.Release();
+}
+
+TEST(ExecutorTest, WhatStandsBehindAnAbandonedJobRunsWhenThatIsGone) {
+  Executor executor({.max_running = 2, .max_waiting = 9, .max_running_bytes = 10});
+  Blocker running;
+  ASSERT_TRUE(executor
+                  .Submit([&] {
+                    Executor::QueuedJob job = running.job();
+                    job.running_bytes = 6;
+                    return job;
+                  }())
+                  .ok());
+  running.WaitUntilStarted();
+  std::stop_source stop;
+  Outcome large;
+  Executor::QueuedJob of_large = large.job(std::nullopt, stop);
+  of_large.running_bytes = 9;
+  ASSERT_TRUE(executor.Submit(std::move(of_large)).ok());
+  Outcome small;
+  ASSERT_TRUE(executor.Submit(small.job()).ok());
+  stop.request_stop();
+  EXPECT_EQ(large.Wait().code(), absl::StatusCode::kCancelled);
+  // While the first one runs.
+  EXPECT_TRUE(small.Wait().ok());
+  running.Release();
+}
+
+TEST(ExecutorTest, ACancelledJobTakesNeitherATurnNorThePlaceOfAnother) {
+  Executor executor({.max_running = 1, .max_waiting = 1});
+  executor.SetTenants({.named = {{"b", {.requests_per_second = 0.001}}}, .others = {}});
+  Blocker running;
+  Outcome waiting;
+  ASSERT_TRUE(executor.Submit(running.job()).ok());
+  running.WaitUntilStarted();
+  ASSERT_TRUE(executor.Submit(waiting.job()).ok());
+  std::stop_source stop;
+  stop.request_stop();
+  Outcome cancelled;
+  ASSERT_TRUE(executor.Submit(Of("b", cancelled.job(std::nullopt, stop))).ok());
+  EXPECT_EQ(cancelled.Wait().code(), absl::StatusCode::kCancelled);
+  EXPECT_EQ(executor.load().waiting, 1);
+  running.Release();
+  EXPECT_TRUE(waiting.Wait().ok());
+  Outcome next;
+  EXPECT_TRUE(executor.Submit(Of("b", next.job())).ok());
+  EXPECT_TRUE(next.Wait().ok());
 }
 
 TEST(ExecutorTest, AbandonedJobsMakeRoomForBytes) {
@@ -454,11 +526,6 @@ TEST(ExecutorTest, LimitsOfTenantsHoldAndCanChange) {
   second.WaitUntilStarted();
   first.Release();
   second.Release();
-}
-
-QueuedJob Of(const char* tenant, QueuedJob job) {
-  job.tenant = tenant;
-  return job;
 }
 
 TEST(ExecutorTest, WhoeverGivesUpLeavesAtOnce) {
