@@ -2,6 +2,7 @@
 #ifndef PLANWRIGHT_SERVER_SERVING_CACHE_SHARED_WORK_H_
 #define PLANWRIGHT_SERVER_SERVING_CACHE_SHARED_WORK_H_
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -62,12 +63,14 @@ class SharedWork {
     // Requested when nobody waits any more, and by whoever else wants the work to end.
     std::stop_source& stop() { return stop_; }
 
-    // The work, for the turn that comes first; nullptr: it has been begun, or nobody waits for it any more.
+    // The work, for the turn that comes first; nullptr: it has been begun, or nobody waits for the turn any more.
     std::shared_ptr<Work> Begin(const TurnPtr& turn) {
       std::map<std::string, TurnPtr> others;
       std::shared_ptr<Work> work;
       {
         const std::lock_guard lock(mutex_);
+        const auto is_it = [&turn](const auto& entry) { return entry.second == turn; };
+        if (turn != nullptr && std::none_of(turns_.begin(), turns_.end(), is_it)) return nullptr;
         work = std::move(work_);
         others.swap(turns_);
       }

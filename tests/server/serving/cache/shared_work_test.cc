@@ -219,6 +219,18 @@ TEST_F(SharedWorkTest, AGroupThatHasLeftLeavesTheLineToo) {
   EXPECT_THAT(results_, ElementsAre("plan"));
 }
 
+// The turn has come already, but nobody of its group waits any more.
+TEST_F(SharedWorkTest, ATurnThatNobodyWaitsForDoesNotBeginTheWorkOfOthers) {
+  const Works::Share first = JoinOf("a");
+  const Works::Share other = JoinOf("b");
+  EXPECT_TRUE(pieces_.Leave(first));
+  EXPECT_EQ(first.piece->Begin(first.turn), nullptr);
+  EXPECT_FALSE(other.turn->stop.stop_requested());
+  EXPECT_EQ(*other.piece->Begin(other.turn), "a's work");
+  pieces_.Complete(other.piece, "plan");
+  EXPECT_THAT(results_, ElementsAre("plan"));
+}
+
 // A listener that takes long, such as one that encodes a plan.
 struct SlowListener {
   std::latch started{1};
