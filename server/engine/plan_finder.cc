@@ -138,7 +138,9 @@ bool PlanFinder::JoinSearch(const PendingOrderPtr& pending, const std::string& s
   // What searches hold is counted where they are admitted.
   pending->waiting_bytes = share.leads ? 0 : order.bytes;
   waiting_bytes_ += pending->waiting_bytes;
-  if (!share.leads && waiting_bytes_ > max_waiting_bytes_ && searches_.Leave(share)) {
+  // Its group waits for a turn that it has: what that holds is counted where it is queued.
+  const bool may_leave = !share.leads && share.turn == nullptr;
+  if (may_leave && waiting_bytes_ > max_waiting_bytes_ && searches_.Leave(share)) {
     waiting_bytes_ -= pending->waiting_bytes;
     return false;
   }

@@ -543,6 +543,27 @@ PlanFinder::Order Of(const char* tenant, PlanFinder::Order order) {
   return order;
 }
 
+TEST_F(PlanFinderTest, WhoWaitsForTheTurnOfItsTenantIsNotLeftBehind) {
+  RoomyFinder roomy(*this, {.max_running = 1, .max_waiting = 9});
+  std::latch joined(1);
+  ASSERT_TRUE(roomy.searching.Submit({.run = [&joined](const absl::Status&) { joined.wait(); }, .tenant = "x"}).ok());
+  Caller leader;
+  roomy.finder.Take(Of("first", leader.Order(EasyTask(), searches_)));
+  std::vector<std::unique_ptr<Caller>> waiting;
+  for (int i = 0; i < 10; ++i) {
+    roomy.finder.Take(Of("first", waiting.emplace_back(std::make_unique<Caller>())->Order(EasyTask(), searches_)));
+  }
+  // All that may wait for others does.
+  Caller other;
+  roomy.finder.Take(Of("second", other.Order(EasyTask(), searches_)));
+  leader.Leave();
+  for (const auto& caller : waiting) caller->Leave();
+  joined.count_down();
+  EXPECT_TRUE(other.Wait().ok());
+  for (const auto& caller : waiting) caller->Wait().IgnoreError();
+  leader.Wait().IgnoreError();
+}
+
 TEST_F(PlanFinderTest, NobodyWaitsForWhatAnotherTenantHasQueued) {
   RoomyFinder roomy(*this, {.max_running = 2, .max_waiting = 2});
   roomy.searching.SetTenants({.named = {{"slow", {.max_running = 1}}}, .others = {}});
