@@ -233,6 +233,8 @@ class PostgresDatabase final : public Database {
       // A connection that has been idle may have been closed long ago; a new one says how things are. After a long
       // silence it is not the connection.
       again = !is_fresh && Watchdog::Clock::now() - start < kPatience;
+      // A server that was started anew has closed all of them.
+      DropIdle();
       return StoreUnavailable(error.what());
     } catch (const pqxx::sql_error& error) {
       again = IsConflict(error.sqlstate());
@@ -272,6 +274,12 @@ class PostgresDatabase final : public Database {
     idle_.push_back(std::move(handle));
   }
 
+  void DropIdle() {
+    std::vector<Handle> dropped;
+    const std::lock_guard lock(mutex_);
+    dropped.swap(idle_);
+  }
+
   const std::string conninfo_;
   Watchdog watchdog_;
   std::mutex mutex_;
@@ -282,7 +290,8 @@ class PostgresDatabase final : public Database {
 // A default for libpq's option `name` where `conninfo` does not set it.
 void AddDefault(std::string_view name, std::string_view value, std::string& conninfo) {
   if (conninfo.find(std::string(name) + "=") != std::string::npos) return;
-  if (conninfo.find("://") == std::string::npos) {
+  const bool is_uri = conninfo.starts_with("postgresql://") || conninfo.starts_with("postgres://");
+  if (!is_uri) {
     absl::StrAppend(&conninfo, " ", ToAbsl(name), "='", ToAbsl(value), "'");
     return;
   }
