@@ -139,6 +139,8 @@ bool Gate::Accept(int listening) {
   SocketAddress peer;
   const int file = accept4(listening, peer.get(), &peer.length, SOCK_NONBLOCK | SOCK_CLOEXEC);
   if (file >= 0) {
+    // Somebody may have taken its descriptor when it was used.
+    if (reserve_ < 0) reserve_ = OpenReserve();
     Admit(file, peer);
     return false;
   }
