@@ -33,7 +33,9 @@ Peer Ipv6Peer(const sockaddr_in6& address) {
   std::memset(network.s6_addr + 8, 0, 8);
   std::array<char, INET6_ADDRSTRLEN> network_text{};
   inet_ntop(AF_INET6, &network, network_text.data(), network_text.size());
-  return {.name = absl::StrCat("ipv6:%5B", text.data(), "%5D:", ntohs(address.sin6_port)),
+  // Of an address that holds on one link only.
+  const std::string scope = address.sin6_scope_id != 0 ? absl::StrCat("%25", address.sin6_scope_id) : "";
+  return {.name = absl::StrCat("ipv6:%5B", text.data(), scope, "%5D:", ntohs(address.sin6_port)),
           .host = absl::StrCat("ipv6:", network_text.data(), "/64")};
 }
 

@@ -21,11 +21,12 @@ Peer Ipv4(const char* address, uint16_t port) {
   return PeerOf(storage, sizeof ipv4);
 }
 
-Peer Ipv6(const char* address, uint16_t port) {
+Peer Ipv6(const char* address, uint16_t port, uint32_t scope = 0) {
   sockaddr_storage storage{};
   auto& ipv6 = reinterpret_cast<sockaddr_in6&>(storage);
   ipv6.sin6_family = AF_INET6;
   ipv6.sin6_port = htons(port);
+  ipv6.sin6_scope_id = scope;
   inet_pton(AF_INET6, address, &ipv6.sin6_addr);
   return PeerOf(storage, sizeof ipv6);
 }
@@ -41,6 +42,7 @@ Peer Unix(const std::string& path) {
 TEST(PeerTest, IsSpeltAsGrpcSpellsIt) {
   EXPECT_EQ(Ipv4("10.1.2.3", 3333).name, "ipv4:10.1.2.3:3333");
   EXPECT_EQ(Ipv6("::1", 3333).name, "ipv6:%5B::1%5D:3333");
+  EXPECT_EQ(Ipv6("fe80::1", 3333, /*scope=*/4).name, "ipv6:%5Bfe80::1%254%5D:3333");
   EXPECT_EQ(Ipv6("::ffff:10.1.2.3", 3333).name, "ipv4:10.1.2.3:3333");
   EXPECT_EQ(Unix("").name, "unix:");
   EXPECT_EQ(Unix("/tmp/socket").name, "unix:/tmp/socket");
