@@ -39,6 +39,7 @@ absl::Status AuditLog::Open(const std::string& path) {
   }
   const std::lock_guard lock(mutex_);
   const int before = std::exchange(file_, file);
+  is_torn_ = false;
   if (before >= 0) close(before);
   return absl::OkStatus();
 }
@@ -92,8 +93,12 @@ void AuditLog::Write(const AuditEntry& entry, int64_t left_out) {
   log_.Announce(kMessage, fields);
 }
 
-bool AuditLog::WriteToFile(const std::string& line) const {
-  return write(file_, line.data(), line.size()) == static_cast<ssize_t>(line.size());
+bool AuditLog::WriteToFile(const std::string& line) {
+  // A disk that is full takes some of a line: the next one begins anew behind it.
+  const std::string text = is_torn_ ? absl::StrCat("\n", line) : line;
+  const ssize_t written = write(file_, text.data(), text.size());
+  if (written > 0) is_torn_ = text[static_cast<std::size_t>(written) - 1] != '\n';
+  return written == static_cast<ssize_t>(text.size());
 }
 
 }  // namespace planwright::server

@@ -72,12 +72,14 @@ class AuditLog {
  private:
   void Write(const AuditEntry& entry, int64_t left_out);
   // REQUIRES: mutex_ is held.
-  bool WriteToFile(const std::string& line) const;
+  bool WriteToFile(const std::string& line);
 
   const Logger& log_;
   mutable std::mutex mutex_;
   // Guarded by mutex_. -1: there is no file.
   int file_ = -1;
+  // Its last line was not written whole.
+  bool is_torn_ = false;
   Counts counts_;
   double refusals_left_ = kMostRefusals;
   Clock::time_point refused_at_;

@@ -2,9 +2,11 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
 #include <chrono>
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -61,6 +63,32 @@ TEST_F(AuditLogTest, AFileIsAppendedToAndReopenedByName) {
   EXPECT_THAT(TextOf(path_), HasSubstr(R"("audit":true)"));
   EXPECT_EQ(std::filesystem::status(path_).permissions(), std::filesystem::perms(0600));
   EXPECT_TRUE(log_text_.empty());
+}
+
+// As on a disk that is full, and has room again.
+TEST_F(AuditLogTest, ALineThatWasTornDoesNotSpoilTheNextOne) {
+  ASSERT_TRUE(audit_.Open(path_).ok());
+  audit_.Changed(entry_);
+  const std::size_t whole = TextOf(path_).size();
+  std::signal(SIGXFSZ, SIG_IGN);
+  rlimit before{};
+  getrlimit(RLIMIT_FSIZE, &before);
+  const rlimit full{.rlim_cur = whole + 10, .rlim_max = before.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &full), 0);
+  audit_.Changed(entry_);
+  setrlimit(RLIMIT_FSIZE, &before);
+  EXPECT_EQ(TextOf(path_).size(), whole + 10);
+  EXPECT_EQ(audit_.counts().failed, 1);
+  EXPECT_THAT(log_text_, HasSubstr("DeletePlan"));
+  audit_.Changed(entry_);
+  audit_.Changed(entry_);
+  std::ifstream file(path_);
+  int lines = 0;
+  for (std::string line; std::getline(file, line);) {
+    ++lines;
+    EXPECT_EQ(nlohmann::json::accept(line), lines != 2) << line;
+  }
+  EXPECT_EQ(lines, 4);
 }
 
 TEST_F(AuditLogTest, WhatIsNoFileIsRefusedAndTheOldOneGoesOn) {
