@@ -6,6 +6,7 @@
 #include <iterator>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <random>
 
 #include "absl/strings/str_cat.h"
@@ -50,21 +51,6 @@ Json SpanJson(const Span& span) {
   return json;
 }
 
-// What a transfer asks now and then: another answer than 0 ends it.
-struct Patience {
-  const std::stop_token& stop;
-  std::chrono::milliseconds last_words;
-  std::chrono::steady_clock::time_point stopped{};
-};
-
-int IsOver(void* data, curl_off_t /*down_total*/, curl_off_t /*down*/, curl_off_t /*up_total*/, curl_off_t /*up*/) {
-  auto& patience = *static_cast<Patience*>(data);
-  if (!patience.stop.stop_requested()) return 0;
-  const auto now = std::chrono::steady_clock::now();
-  if (patience.stopped == std::chrono::steady_clock::time_point()) patience.stopped = now;
-  return now - patience.stopped > patience.last_words ? 1 : 0;
-}
-
 // What the collector answers is not looked at.
 std::size_t Ignore(char* /*data*/, std::size_t size, std::size_t count, void* /*to*/) { return size * count; }
 
@@ -105,6 +91,30 @@ absl::Status CheckOtlpEndpoint(const std::string& endpoint) {
   return absl::InvalidArgumentError(absl::StrCat("must be as http://collector:4318/v1/traces, is \"", endpoint, "\""));
 }
 
+// All transfers together have that long once the end has come.
+class SpanExporter::Patience {
+ public:
+  Patience(const std::stop_token& stop, std::chrono::milliseconds last_words) : stop_(stop), last_words_(last_words) {}
+
+  bool HasEnded() {
+    if (!stop_.stop_requested()) return false;
+    const auto now = std::chrono::steady_clock::now();
+    if (!stopped_.has_value()) stopped_ = now;
+    return now - *stopped_ > last_words_;
+  }
+
+  // What a transfer asks now and then: another answer than 0 ends it.
+  static int IsOver(void* patience, curl_off_t /*down_total*/, curl_off_t /*down*/, curl_off_t /*up_total*/,
+                    curl_off_t /*up*/) {
+    return static_cast<Patience*>(patience)->HasEnded() ? 1 : 0;
+  }
+
+ private:
+  const std::stop_token& stop_;
+  const std::chrono::milliseconds last_words_;
+  std::optional<std::chrono::steady_clock::time_point> stopped_;
+};
+
 SpanExporter::SpanExporter(Options options) : options_(std::move(options)) {
   StartCurl();
   worker_ = std::jthread([this](const std::stop_token& stop) { Work(stop); });
@@ -126,6 +136,7 @@ SpanExporter::Counts SpanExporter::counts() const {
 }
 
 void SpanExporter::Work(const std::stop_token& stop) {
+  Patience patience(stop, options_.last_words);
   std::unique_lock lock(mutex_);
   for (;;) {
     changed_.wait_for(lock, stop, options_.interval, [&] { return waiting_.size() >= kBatch; });
@@ -135,7 +146,7 @@ void SpanExporter::Work(const std::stop_token& stop) {
     const std::vector<Span> batch(std::make_move_iterator(waiting_.begin()), std::make_move_iterator(end));
     waiting_.erase(waiting_.begin(), end);
     lock.unlock();
-    const bool is_taken = Send(ToOtlpJson(batch, options_.version), stop);
+    const bool is_taken = Send(ToOtlpJson(batch, options_.version), patience);
     lock.lock();
     (is_taken ? counts_.exported : counts_.dropped) += static_cast<int64_t>(batch.size());
     // The end is no time to try a collector that does not answer again and again.
@@ -143,11 +154,10 @@ void SpanExporter::Work(const std::stop_token& stop) {
   }
 }
 
-bool SpanExporter::Send(const std::string& body, const std::stop_token& stop) const {
+bool SpanExporter::Send(const std::string& body, Patience& patience) const {
   const CurlPointer curl(curl_easy_init(), &curl_easy_cleanup);
   if (curl == nullptr) return false;
   const HeadersPointer headers(curl_slist_append(nullptr, "Content-Type: application/json"), &curl_slist_free_all);
-  Patience patience{.stop = stop, .last_words = options_.last_words};
   CURL* handle = curl.get();
   curl_easy_setopt(handle, CURLOPT_URL, options_.endpoint.c_str());
   curl_easy_setopt(handle, CURLOPT_HTTPHEADER, headers.get());
@@ -155,7 +165,7 @@ bool SpanExporter::Send(const std::string& body, const std::stop_token& stop) co
   curl_easy_setopt(handle, CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(body.size()));
   curl_easy_setopt(handle, CURLOPT_TIMEOUT_MS, static_cast<long>(options_.timeout.count()));
   curl_easy_setopt(handle, CURLOPT_WRITEFUNCTION, &Ignore);
-  curl_easy_setopt(handle, CURLOPT_XFERINFOFUNCTION, &IsOver);
+  curl_easy_setopt(handle, CURLOPT_XFERINFOFUNCTION, &Patience::IsOver);
   curl_easy_setopt(handle, CURLOPT_XFERINFODATA, &patience);
   curl_easy_setopt(handle, CURLOPT_NOPROGRESS, 0L);
   // The process has its own ways with signals.

@@ -71,9 +71,11 @@ class SpanExporter {
   Counts counts() const;
 
  private:
+  class Patience;
+
   void Work(const std::stop_token& stop);
   // Whether the collector took it.
-  bool Send(const std::string& body, const std::stop_token& stop) const;
+  bool Send(const std::string& body, Patience& patience) const;
 
   const Options options_;
   mutable std::mutex mutex_;
