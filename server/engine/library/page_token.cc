@@ -4,6 +4,8 @@
 #include <chrono>
 #include <vector>
 
+#include "absl/algorithm/container.h"
+#include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -46,11 +48,11 @@ absl::StatusOr<Page> ReadPage(const PageRequest& request, std::string_view query
       text.substr(0, kTagDigits) != TagOf(query, std::string_view(text).substr(kTagDigits))) {
     return Refused("page_token", absl::StrCat("is not a token of this list", again));
   }
-  // Its tag is right, so it is one that NextPageToken made.
   const std::vector<std::string> fields = absl::StrSplit(text.substr(kTagDigits), absl::MaxSplits(',', 2));
   int64_t issued = 0;
   PagePosition after;
-  if (fields.size() != 3 || !absl::SimpleAtoi(fields[0], &issued) || !absl::SimpleAtoi(fields[1], &after.time)) {
+  if (fields.size() != 3 || !absl::SimpleAtoi(fields[0], &issued) || !absl::SimpleAtoi(fields[1], &after.time) ||
+      issued < 0 || !absl::c_all_of(fields[2], absl::ascii_isprint)) {
     return Refused("page_token", absl::StrCat("is not a token of this list", again));
   }
   if (now - issued > kLifeSeconds) return Refused("page_token", absl::StrCat("is older than a day", again));

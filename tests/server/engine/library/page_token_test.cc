@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
+#include <limits>
 #include <string>
 
 namespace planwright::server {
@@ -37,6 +39,9 @@ TEST(PageTokenTest, RefusesWhatIsNoTokenOfTheList) {
   EXPECT_FALSE(refused(token, kQuery, kTokenTime + 24 * 3600));
   EXPECT_TRUE(refused("nonsense", kQuery, kTokenTime));
   EXPECT_TRUE(refused("!", kQuery, kTokenTime));
+  // What somebody has made who knows how.
+  EXPECT_TRUE(refused(NextPageToken({1234, "id\xff"}, kQuery, kTokenTime), kQuery, kTokenTime));
+  EXPECT_TRUE(refused(NextPageToken({1234, "id"}, kQuery, std::numeric_limits<int64_t>::min()), kQuery, kTokenTime));
   for (std::size_t i = 0; i + 2 < token.size(); ++i) {
     std::string damaged = token;
     damaged[i] = damaged[i] == 'A' ? 'B' : 'A';
