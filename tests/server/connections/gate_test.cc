@@ -284,24 +284,30 @@ TEST(GateTest, TurnsAwayWhomItHasNoDescriptorFor) {
   const SocketAddress address = door.listener().OwnAddress();
   rlimit before{};
   getrlimit(RLIMIT_NOFILE, &before);
-  for (int round = 0; round < 3; ++round) {
+  const std::size_t served = door.served();
+  int turned_away = 0;
+  for (int round = 0; round < 5; ++round) {
     const int file = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     // The lowest that is free: all below are in use, the reserve among them.
     const int free = fcntl(file, F_DUPFD_CLOEXEC, 0);
     close(free);
     const rlimit full{.rlim_cur = static_cast<rlim_t>(free), .rlim_max = before.rlim_max};
     ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &full), 0);
-    EXPECT_EQ(connect(file, address.get(), address.length), 0);
+    const bool is_connected = connect(file, address.get(), address.length) == 0;
     pollfd one{.fd = file, .events = POLLIN, .revents = 0};
-    EXPECT_EQ(poll(&one, 1, 60'000), 1);
-    char byte = 0;
-    EXPECT_LE(recv(file, &byte, 1, MSG_DONTWAIT), 0);
+    // Somebody else may have taken the reserve and given it back: then it is one to serve with.
+    const bool is_done = Eventually([&] { return poll(&one, 1, 0) == 1 || door.served() > served; });
+    turned_away += door.served() > served ? 0 : 1;
+    // Before anything is printed, which may take a descriptor.
     setrlimit(RLIMIT_NOFILE, &before);
+    EXPECT_TRUE(is_connected);
+    EXPECT_TRUE(is_done);
     close(file);
+    EXPECT_TRUE(Eventually([&] { return door.served() == served; }));
   }
-  EXPECT_EQ(door.served(), 1U);
+  EXPECT_GT(turned_away, 0);
   const Client later = door.Connect();
-  EXPECT_TRUE(Eventually([&] { return door.served() == 2; }));
+  EXPECT_TRUE(Eventually([&] { return door.served() == served + 1; }));
 }
 
 TEST(GateTest, ServesUnixSocketsWhoseClientsHaveNoNames) {
