@@ -1,9 +1,12 @@
 #include "core/joint/cost/training_cluster.h"
 
 #include <algorithm>
+#include <functional>
+#include <iterator>
 #include <limits>
 #include <map>
 #include <numeric>
+#include <set>
 #include <string>
 #include <utility>
 #include <variant>
@@ -74,6 +77,9 @@ absl::StatusOr<Networks> NetworksOf(const Cluster& cluster) {
                    InterconnectName(cluster.interconnect), "`"));
 }
 
+// Nodes of one class and size that differ in memory.
+constexpr std::size_t kMostMemoryLevels = 4;
+
 // Usable accelerators of one class in one node.
 using Node = std::vector<DeviceId>;
 
@@ -98,6 +104,28 @@ int64_t LeastMemory(const Cluster& cluster, const std::vector<DeviceId>& devices
     least = std::min(least, UsableMemoryBytes(cluster, device).value_or(least));
   }
   return least - reserved_bytes;
+}
+
+// Nodes by what each of their devices has at least, the most first: one level for each number of bytes, or as many as
+// are told apart, divided where these are furthest apart.
+std::map<int64_t, std::vector<Node>, std::greater<>> ByMemory(const Cluster& cluster, const std::vector<Node>& nodes,
+                                                              int64_t reserved_bytes) {
+  std::set<int64_t> sizes;
+  for (const Node& node : nodes) sizes.insert(LeastMemory(cluster, node, reserved_bytes));
+  std::vector<std::pair<int64_t, int64_t>> steps;
+  for (auto size = std::next(sizes.begin()); size != sizes.end(); ++size) {
+    steps.emplace_back(*std::prev(size) - *size, *size);
+  }
+  // The widest first.
+  std::sort(steps.begin(), steps.end());
+  steps.resize(std::min(steps.size(), kMostMemoryLevels - 1));
+  std::set<int64_t> least{*sizes.begin()};
+  for (const auto& [width, size] : steps) least.insert(size);
+  std::map<int64_t, std::vector<Node>, std::greater<>> levels;
+  for (const Node& node : nodes) {
+    levels[*std::prev(least.upper_bound(LeastMemory(cluster, node, reserved_bytes)))].push_back(node);
+  }
+  return levels;
 }
 
 // So many nodes of a class, whose devices begin at `from`: those of the fullest pods first, and in these of the fullest
@@ -125,6 +153,16 @@ std::vector<int32_t> FullestFirst(const TrainingCluster& cluster, std::vector<De
   });
   nodes.resize(static_cast<std::size_t>(count));
   return nodes;
+}
+
+bool IsSameButForMemory(const TrainingClass& a, const TrainingClass& b) {
+  return a.device_class == b.device_class && a.devices_per_node == b.devices_per_node;
+}
+
+std::vector<TrainingCluster> InBothOrders(const TrainingCluster& cluster) {
+  std::vector<TrainingCluster> orders = {cluster};
+  if (cluster.classes.size() > 1) orders.push_back(InReverse(cluster));
+  return orders;
 }
 
 }  // namespace
@@ -159,15 +197,13 @@ absl::StatusOr<TrainingCluster> MakeTrainingCluster(const Cluster& cluster, cons
                            .groups = networks->groups,
                            .node_span = networks->devices_per_node};
   for (const auto& [key, nodes] : NodesOf(cluster, usable, networks->devices_per_node)) {
-    TrainingClass part{.device_class = key.first,
-                       .nodes = static_cast<int32_t>(nodes.size()),
-                       .devices_per_node = static_cast<int32_t>(nodes.front().size()),
-                       .memory_bytes = std::numeric_limits<int64_t>::max() / 4};
-    for (const Node& node : nodes) {
-      part.memory_bytes = std::min(part.memory_bytes, LeastMemory(cluster, node, reserved_bytes));
-      training.devices.insert(training.devices.end(), node.begin(), node.end());
+    for (const auto& [memory, level] : ByMemory(cluster, nodes, reserved_bytes)) {
+      training.classes.push_back({.device_class = key.first,
+                                  .nodes = static_cast<int32_t>(level.size()),
+                                  .devices_per_node = static_cast<int32_t>(level.front().size()),
+                                  .memory_bytes = memory});
+      for (const Node& node : level) training.devices.insert(training.devices.end(), node.begin(), node.end());
     }
-    training.classes.push_back(part);
   }
   if (training.devices.empty()) return absl::FailedPreconditionError("must leave an accelerator");
   return training;
@@ -192,6 +228,66 @@ TrainingCluster AsCloseAsCanBe(const TrainingCluster& cluster) {
   if (!cluster.groups.empty()) closest.between = cluster.groups.front().link;
   closest.groups.clear();
   return closest;
+}
+
+bool HasUnlikeMemory(const TrainingCluster& cluster) {
+  const std::vector<TrainingClass>& classes = cluster.classes;
+  return std::any_of(classes.begin(), classes.end(), [&](const TrainingClass& a) {
+    return std::any_of(classes.begin(), classes.end(), [&](const TrainingClass& b) {
+      return IsSameButForMemory(a, b) && a.memory_bytes != b.memory_bytes;
+    });
+  });
+}
+
+bool HasUnlikeDevices(const TrainingCluster& cluster) {
+  const TrainingClass& first = cluster.classes.front();
+  return std::any_of(cluster.classes.begin(), cluster.classes.end(), [&](const TrainingClass& part) {
+    return part.device_class != first.device_class || part.memory_bytes != first.memory_bytes;
+  });
+}
+
+TrainingCluster WithLikeMemory(const TrainingCluster& cluster, AssumedMemory memory) {
+  TrainingCluster alike = cluster;
+  alike.classes.clear();
+  alike.devices.clear();
+  std::vector<std::vector<DeviceId>> devices;
+  auto next = cluster.devices.begin();
+  for (const TrainingClass& part : cluster.classes) {
+    const auto same = std::find_if(alike.classes.begin(), alike.classes.end(),
+                                   [&](const TrainingClass& other) { return IsSameButForMemory(part, other); });
+    const auto number = static_cast<std::size_t>(same - alike.classes.begin());
+    if (same == alike.classes.end()) {
+      alike.classes.push_back(part);
+      devices.emplace_back();
+    } else {
+      same->nodes += part.nodes;
+      same->memory_bytes = memory == AssumedMemory::kLeast ? std::min(same->memory_bytes, part.memory_bytes)
+                                                           : std::max(same->memory_bytes, part.memory_bytes);
+    }
+    std::vector<DeviceId>& own = devices[number];
+    const auto middle = static_cast<std::ptrdiff_t>(own.size());
+    own.insert(own.end(), next, next + part.devices());
+    // Neighbours stay neighbours.
+    std::inplace_merge(own.begin(), own.begin() + middle, own.end());
+    next += part.devices();
+  }
+  for (const std::vector<DeviceId>& own : devices) {
+    alike.devices.insert(alike.devices.end(), own.begin(), own.end());
+  }
+  return alike;
+}
+
+std::vector<TrainingCluster> RowsOf(const TrainingCluster& cluster) {
+  std::vector<TrainingCluster> rows = InBothOrders(cluster);
+  if (!HasUnlikeMemory(cluster)) return rows;
+  for (TrainingCluster& row : InBothOrders(WithLikeMemory(cluster, AssumedMemory::kLeast))) {
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+std::vector<TrainingCluster> BestRowsOf(const TrainingCluster& cluster) {
+  return InBothOrders(HasUnlikeMemory(cluster) ? WithLikeMemory(cluster, AssumedMemory::kMost) : cluster);
 }
 
 TrainingCluster FirstDevicesByClass(const TrainingCluster& cluster, const std::vector<int64_t>& counts) {

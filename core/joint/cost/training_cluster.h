@@ -76,9 +76,10 @@ struct TrainingCluster {
 };
 
 // `usable`: the devices that a plan may use. Nodes of one class of devices which have unlike numbers of these are
-// classes of their own, the largest first; so are the parts of a node with several classes of devices. CPUs are left
-// out. `reserved_bytes`: of every device. Errors: INVALID_ARGUMENT where the interconnect is none of nodes, hierarchy,
-// uniform; FAILED_PRECONDITION where no accelerator is left.
+// classes of their own, the largest first, and so are those whose devices have less memory, behind those that have
+// more (of many unlike ones, four levels are told apart), and the parts of a node with several classes of devices. CPUs
+// are left out. `reserved_bytes`: of every device. Errors: INVALID_ARGUMENT where the interconnect is none of nodes,
+// hierarchy, uniform; FAILED_PRECONDITION where no accelerator is left.
 absl::StatusOr<TrainingCluster> MakeTrainingCluster(const Cluster& cluster, const std::vector<DeviceId>& usable,
                                                     int64_t reserved_bytes);
 
@@ -99,6 +100,23 @@ TrainingCluster AsCloseAsCanBe(const TrainingCluster& cluster);
 
 // The classes in the opposite order; the devices with them.
 TrainingCluster InReverse(const TrainingCluster& cluster);
+
+// Whether nodes that have as many devices of one class differ in their memory.
+bool HasUnlikeMemory(const TrainingCluster& cluster);
+
+// Whether devices differ in their class or memory.
+bool HasUnlikeDevices(const TrainingCluster& cluster);
+
+// As if such nodes all had the memory of the one with the least, or the most: one class, whose blocks may be larger.
+enum class AssumedMemory { kLeast, kMost };
+TrainingCluster WithLikeMemory(const TrainingCluster& cluster, AssumedMemory memory);
+
+// The rows in which a pipeline may pass the devices: the classes in both orders, and where memory is unlike, also as if
+// all had the least.
+std::vector<TrainingCluster> RowsOf(const TrainingCluster& cluster);
+
+// Rows on which every plan of the cluster fits and takes no longer: what is proven of these holds.
+std::vector<TrainingCluster> BestRowsOf(const TrainingCluster& cluster);
 
 }  // namespace planwright
 

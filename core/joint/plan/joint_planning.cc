@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "core/base/infeasibility.h"
 #include "core/base/units.h"
 #include "core/joint/cost/stage_cost.h"
 #include "core/joint/plan/choice_worth.h"
@@ -28,30 +29,33 @@ class JointPlanner {
  public:
   JointPlanner(const JointQuestion& question, const SolveLimits& limits,
                const std::function<void(const JointAnswer&)>& on_answer)
-      : question_(question), limits_(limits), on_answer_(on_answer) {
-    orders_.push_back(question.training);
-    if (question.training.classes.size() > 1) orders_.push_back(InReverse(question.training));
+      : question_(question),
+        limits_(limits),
+        on_answer_(on_answer),
+        rows_(RowsOf(question.training)),
+        bound_rows_(BestRowsOf(question.training)),
+        has_unlike_memory_(HasUnlikeMemory(question.training)) {
+    // Bounds speak of all parts that have as many devices.
+    if (is_close()) std::transform(bound_rows_.begin(), bound_rows_.end(), bound_rows_.begin(), &AsCloseAsCanBe);
   }
 
   absl::StatusOr<JointAnswer> Run() {
     JointAnswer answer;
     std::optional<JointPlan> best;
     if (question_.start != nullptr) best = BestStart(answer);
-    for (const TrainingCluster& order : orders_) {
-      JointRequest request = RequestOf(order, question_.settings);
+    for (const TrainingCluster& row : rows_) {
+      JointRequest request = RequestOf(row, question_.settings);
       if (best.has_value()) request.known_step_ps = best->step.count();
-      JointOutcome outcome = SearchJoint(request, limits_, [&](const JointPlan& plan) { Report(order, plan); });
-      answer.is_interrupted = answer.is_interrupted || outcome.is_interrupted;
+      JointOutcome outcome = SearchJoint(request, limits_, [&](const JointPlan& plan) { Report(row, plan); });
       for (const auto& [name, count] : outcome.counters) answer.counters[name] += count;
-      bound_ = std::min(bound_, outcome.step_bound_ps);
-      simulated_floor_ = std::min(simulated_floor_, outcome.simulated_floor_ps);
+      NoteBounds(outcome, answer);
       AddEqualStages(std::move(outcome.equal_stages));
       if (!outcome.plan.has_value() || (best.has_value() && best->step <= outcome.plan->step)) continue;
       best = *std::move(outcome.plan);
-      answer.training = order;
+      answer.training = row;
     }
     if (!best.has_value()) return NoPlan(answer.is_interrupted);
-    if (question_.is_part) BoundOtherParts(best->step.count(), answer);
+    if (is_close() || has_unlike_memory_) LookAtBoundRows(best->step.count(), answer);
     answer.plan = *std::move(best);
     Complete(answer);
     return answer;
@@ -62,40 +66,43 @@ class JointPlanner {
   std::optional<JointPlan> BestStart(JointAnswer& answer) {
     std::optional<JointPlan> best;
     int64_t& fits = answer.counters["start_fits"];
-    for (const TrainingCluster& order : orders_) {
-      std::optional<StartPlan> start = StartFrom(*question_.start, RequestOf(order, question_.settings));
+    for (const TrainingCluster& row : rows_) {
+      std::optional<StartPlan> start = StartFrom(*question_.start, RequestOf(row, question_.settings));
       if (!start.has_value() || (best.has_value() && best->step <= start->plan.step)) continue;
       fits = start->is_as_given ? 2 : 1;
       best = std::move(start->plan);
-      answer.training = order;
-      Report(order, *best);
+      answer.training = row;
+      Report(row, *best);
     }
     return best;
   }
 
-  // Bounds speak of all parts that have as many devices.
-  void BoundOtherParts(int64_t step_ps, JointAnswer& answer) {
-    if (question_.training.groups.empty()) return;
-    for (TrainingCluster& order : orders_) {
-      order = AsCloseAsCanBe(order);
-      JointRequest request = RequestOf(order, question_.settings);
+  // Other parts may be closer together than this one.
+  bool is_close() const { return question_.is_part && !question_.training.groups.empty(); }
+
+  void NoteBounds(const JointOutcome& outcome, JointAnswer& answer) {
+    bound_ = std::min(bound_, outcome.step_bound_ps);
+    simulated_floor_ = std::min(simulated_floor_, outcome.simulated_floor_ps);
+    answer.is_interrupted = answer.is_interrupted || outcome.is_interrupted;
+  }
+
+  void LookAtBoundRows(int64_t step_ps, JointAnswer& answer) {
+    for (const TrainingCluster& row : bound_rows_) {
+      JointRequest request = RequestOf(row, question_.settings);
       request.known_step_ps = step_ps;
-      const JointOutcome outcome = SearchJoint(request, limits_, [](const JointPlan&) {});
-      bound_ = std::min(bound_, outcome.step_bound_ps);
-      simulated_floor_ = std::min(simulated_floor_, outcome.simulated_floor_ps);
-      answer.is_interrupted = answer.is_interrupted || outcome.is_interrupted;
+      NoteBounds(SearchJoint(request, limits_, [](const JointPlan&) {}), answer);
     }
   }
 
-  JointRequest RequestOf(const TrainingCluster& order, const JointSettings& settings) const {
-    return {question_.pricer, order, settings, question_.reserved_bytes, question_.relative_gap};
+  JointRequest RequestOf(const TrainingCluster& row, const JointSettings& settings) const {
+    return {question_.pricer, row, settings, question_.reserved_bytes, question_.relative_gap};
   }
 
-  void Report(const TrainingCluster& order, const JointPlan& plan) {
+  void Report(const TrainingCluster& training, const JointPlan& plan) {
     if (plan.step.count() >= best_reported_) return;
     best_reported_ = plan.step.count();
-    JointAnswer answer{.plan = plan, .training = order, .is_interrupted = false, .counters = {}};
-    const DeviceRow row(order);
+    JointAnswer answer{.plan = plan, .training = training, .is_interrupted = false, .counters = {}};
+    const DeviceRow row(training);
     SimulateJointPlan(question_.pricer, row, answer.plan);
     on_answer_(answer);
   }
@@ -115,8 +122,20 @@ class JointPlanner {
   }
 
   absl::Status NoPlan(bool is_interrupted) const {
-    if (!is_interrupted) return NothingFitsError(question_, orders_.front(), limits_);
-    return NotWithinLimitsError(limits_);
+    if (is_interrupted) return NotWithinLimitsError(limits_);
+    if (has_unlike_memory_) {
+      for (const TrainingCluster& row : bound_rows_) {
+        const JointOutcome outcome = SearchJoint(RequestOf(row, question_.settings), limits_, [](const JointPlan&) {});
+        if (outcome.plan.has_value() || outcome.is_interrupted) return NotFoundInUnlikeMemory();
+      }
+    }
+    return NothingFitsError(question_, rows_.front(), limits_);
+  }
+
+  static absl::Status NotFoundInUnlikeMemory() {
+    return NoPlanFoundError(
+        "no plan was found whose stages each lie on nodes with as much memory, nor one that fits where all nodes have "
+        "the least; that there is none is not proven: reserve as much on each, or leave nodes out (--hosts)");
   }
 
   void Complete(JointAnswer& answer) {
@@ -125,31 +144,36 @@ class JointPlanner {
     const DeviceRow row(answer.training);
     SimulateJointPlan(question_.pricer, row, plan);
     int64_t simulated_bound = plan.simulated_step.count();
-    for (const TrainingCluster& order : orders_) {
-      const JointRequest request = RequestOf(order, question_.settings);
+    for (const TrainingCluster& each : bound_rows_) {
+      const JointRequest request = RequestOf(each, question_.settings);
       simulated_bound = std::min(simulated_bound, BoundSimulatedStep(request, plan.simulated_step.count(), limits_));
     }
     const int64_t floor = std::min(simulated_floor_, plan.simulated_step.count());
     plan.simulated_bound = Picoseconds(std::max(simulated_bound, floor));
     plan.uniform_configurations = equal_stages_;
-    AddWorth(answer.training, plan);
+    AddWorth(plan);
   }
 
   // What the step takes without each of the choices: a plan that does without is the best one of those that do, as far
   // as it is the best of all; others take a search.
-  void AddWorth(const TrainingCluster& order, JointPlan& plan) const {
+  void AddWorth(JointPlan& plan) const {
     const bool is_best = RelativeGap(plan.step, plan.step_bound) <= kWorthGap;
     for (const LeftOutChoice& choice : ChoicesToLeaveOut(question_.settings)) {
       if (is_best && choice.does_without(plan)) {
         plan.worth.push_back({choice.what, plan.step});
         continue;
       }
-      JointRequest request = RequestOf(order, choice.settings);
-      request.relative_gap = std::max(request.relative_gap, kWorthGap);
-      const JointOutcome outcome = SearchJoint(request, limits_, [](const JointPlan&) {});
-      if (outcome.is_interrupted) continue;
-      const auto step = outcome.plan.has_value() ? std::optional(outcome.plan->step) : std::nullopt;
-      plan.worth.push_back({choice.what, step});
+      std::optional<Picoseconds> step;
+      bool is_interrupted = false;
+      for (const TrainingCluster& row : rows_) {
+        JointRequest request = RequestOf(row, choice.settings);
+        request.relative_gap = std::max(request.relative_gap, kWorthGap);
+        if (step.has_value()) request.known_step_ps = step->count();
+        const JointOutcome outcome = SearchJoint(request, limits_, [](const JointPlan&) {});
+        is_interrupted = is_interrupted || outcome.is_interrupted;
+        if (outcome.plan.has_value()) step = std::min(step.value_or(outcome.plan->step), outcome.plan->step);
+      }
+      if (!is_interrupted) plan.worth.push_back({choice.what, step});
     }
   }
 
@@ -157,7 +181,10 @@ class JointPlanner {
   const SolveLimits& limits_;
   const std::function<void(const JointAnswer&)>& on_answer_;
   int64_t best_reported_ = kMaxQuantity;
-  std::vector<TrainingCluster> orders_;
+  const std::vector<TrainingCluster> rows_;
+  // What no plan on these beats, none does.
+  std::vector<TrainingCluster> bound_rows_;
+  const bool has_unlike_memory_;
   int64_t bound_ = kMaxQuantity;
   // What no step beats, task by task, by the families alone.
   int64_t simulated_floor_ = kMaxQuantity;

@@ -9,11 +9,10 @@ namespace planwright {
 
 OtherLayers LookAtOtherLayers(const JointQuestion& question, int64_t step_ps, int64_t simulated_ps,
                               const SolveLimits& limits) {
-  std::vector<TrainingCluster> orders = {question.training};
-  if (question.training.classes.size() > 1) orders.push_back(InReverse(question.training));
+  const bool is_close = question.is_part && !question.training.groups.empty();
   OtherLayers other{.step_bound_ps = step_ps, .simulated_bound_ps = simulated_ps};
-  const auto look = [&](const TrainingCluster& order) {
-    JointRequest request{question.pricer, order, question.settings, question.reserved_bytes, question.relative_gap};
+  const auto look = [&](const TrainingCluster& row) {
+    JointRequest request{question.pricer, row, question.settings, question.reserved_bytes, question.relative_gap};
     request.known_step_ps = step_ps;
     const JointOutcome outcome = SearchJoint(request, limits, [](const JointPlan&) {});
     other.step_bound_ps = std::min(other.step_bound_ps, outcome.step_bound_ps);
@@ -21,11 +20,10 @@ OtherLayers LookAtOtherLayers(const JointQuestion& question, int64_t step_ps, in
     other.simulated_bound_ps = std::min(other.simulated_bound_ps, BoundSimulatedStep(request, simulated_ps, limits));
     return outcome.plan.has_value();
   };
-  for (const TrainingCluster& order : orders) {
-    other.has_better = look(order) || other.has_better;
-    // Bounds speak of all parts that have as many devices.
-    if (question.is_part && !question.training.groups.empty()) look(AsCloseAsCanBe(order));
-  }
+  for (const TrainingCluster& row : RowsOf(question.training)) other.has_better = look(row) || other.has_better;
+  if (!is_close && !HasUnlikeMemory(question.training)) return other;
+  // Bounds speak of all parts that have as many devices.
+  for (const TrainingCluster& row : BestRowsOf(question.training)) look(is_close ? AsCloseAsCanBe(row) : row);
   return other;
 }
 
