@@ -15,7 +15,8 @@ namespace planwright {
 
 // One shortage that no plan can avoid.
 struct Shortage {
-  // "memory", "support", "devices" or "time" (a target period that cannot be met).
+  // "memory", "support", "devices", "operators" (fewer than stages), "choices" (that do not go together) or "time" (a
+  // target period that cannot be met).
   std::string resource;
   // What needs it, e.g. the name of an operator; may be empty.
   std::string subject;

@@ -380,7 +380,8 @@ absl::StatusOr<Plan> PlanJointProblem(const PlanRequest& request, const SolveLim
   const Stopwatch stopwatch(arena);
   const ResolvedProblem problem = ResolveProblem(request.graph, request.problem);
   const bool wants_plans = observer.wants_incumbent_plans();
-  const std::vector<std::string> said_in_vain = SaidInVain(request.graph, request.problem, request.options);
+  const std::vector<std::string> said_in_vain =
+      SaidInVain(request.graph, request.cluster, request.problem, request.options);
   std::vector<Incumbent> incumbents;
   const auto note = [&](Plan plan) {
     plan.warnings.insert(plan.warnings.end(), said_in_vain.begin(), said_in_vain.end());

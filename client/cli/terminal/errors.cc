@@ -35,6 +35,12 @@ std::string PreconditionHint(const ErrorDetails& details) {
     return absl::StrCat("No plan exists for this cluster. With these settings memory suffices from ",
                         details.infeasible->minimum_devices(), " devices on.");
   }
+  const auto is_of_settings = [](const v1::InfeasibleDetail::Reason& reason) {
+    return reason.resource() == "choices" || reason.resource() == "operators";
+  };
+  if (details.infeasible.has_value() && std::ranges::any_of(details.infeasible->reasons(), is_of_settings)) {
+    return "No plan exists with these settings, whatever the cluster: change them.";
+  }
   return "No plan exists for this cluster: give it more of what is missing.";
 }
 

@@ -13,9 +13,11 @@ constexpr Picoseconds Launch(double microseconds) {
   return std::chrono::duration_cast<Picoseconds>(Microseconds(microseconds));
 }
 
+// Neither V100 nor A100 multiplies in 8 bits.
 constexpr TrainingEfficiency kA100 = {.products = 0.876,
                                       .half_extent = 189,
                                       .attention = 0.294,
+                                      .eight_bit_gain = 1,
                                       .memory = 0.92,
                                       .network = 0.56,
                                       .hidden_in_layers = 0.17,
@@ -33,7 +35,7 @@ constexpr TrainingEfficiency kH100 = {.products = 0.846,
                                       .hidden_at_step_end = 0.82,
                                       .launch = Launch(2.54)};
 // There are too few runs on these for more than one number.
-constexpr TrainingEfficiency kV100 = {.products = 0.884};
+constexpr TrainingEfficiency kV100 = {.products = 0.884, .eight_bit_gain = 1};
 constexpr TrainingEfficiency kB200 = {.products = 0.626};
 
 // Fitted by `planwright calibrate` to published runs; docs/results/published-runs.md says how well.

@@ -37,7 +37,7 @@ struct FewestStages {
 enum class BrokenRule { kExperts, kSchedule, kDevices, kNone };
 
 Shortage NotSupported(std::string description) {
-  return {.resource = "support", .subject = "", .description = std::move(description)};
+  return {.resource = "choices", .subject = "", .description = std::move(description)};
 }
 
 class ChoicesTogether {

@@ -4,7 +4,6 @@
 #include <cmath>
 #include <cstddef>
 #include <functional>
-#include <numeric>
 #include <optional>
 #include <set>
 #include <string>
@@ -19,6 +18,7 @@
 #include "core/base/status_macros.h"
 #include "core/base/units.h"
 #include "core/joint/cost/stage_cost.h"
+#include "core/joint/plan/device_counts.h"
 #include "core/joint/plan/network_planning.h"
 #include "core/joint/plan/what_would_fit.h"
 #include "core/joint/search/fewest_search.h"
@@ -27,18 +27,13 @@
 namespace planwright {
 namespace {
 
-// Less than by how much steps may be too long to be looked for (AskInOrder).
+// Less than by how much steps may be too long to be looked for (AskInRow).
 constexpr double kDecisiveGap = 5e-4;
 // Eleven days.
 constexpr int64_t kAnyStep = 1'000'000'000'000'000'000;
 
-// Devices by class.
-using Counts = std::vector<int64_t>;
-
-int64_t TotalOf(const Counts& counts) { return std::accumulate(counts.begin(), counts.end(), int64_t{0}); }
-
 // Whether each of `more` is at least that of `less`: a plan may leave devices idle.
-bool Covers(const Counts& more, const Counts& less) {
+bool Covers(const DeviceCounts& more, const DeviceCounts& less) {
   return std::equal(more.begin(), more.end(), less.begin(), std::greater_equal<>());
 }
 
@@ -52,14 +47,6 @@ bool IsOneRow(const TrainingCluster& training) {
   return whole.device_class == rest.device_class && whole.memory_bytes == rest.memory_bytes && rest.nodes == 1 &&
          rest.devices_per_node < whole.devices_per_node;
 }
-
-// Mixes of classes: how many devices of all classes but the last.
-struct Box {
-  Counts low;
-  Counts high;
-
-  bool is_one() const { return low == high; }
-};
 
 class FewestDevices {
  public:
@@ -86,8 +73,9 @@ class FewestDevices {
       if (of_all != Decision::kReached) return WhyNot(of_all);
       reached_ = all_;
     }
-    for (std::size_t number = 0; number < all_.size(); ++number) Lower(Counts(all_.size(), 0), number);
+    for (std::size_t number = 0; number < all_.size(); ++number) Lower(DeviceCounts(all_.size(), 0), number);
     if (all_.size() > 1) Mix(WholeBox());
+    if (question_.most_total > 0 && TotalOf(reached_) > question_.most_total) return TooMany();
     absl::StatusOr<JointAnswer> planned = PlanOn(reached_, on_answer);
     const bool misses = planned.ok() && !Reaches(planned->plan);
     if (found_.has_value() && (misses || IsInterrupted(planned.status()))) {
@@ -121,7 +109,7 @@ class FewestDevices {
 
   // A plan that reaches the target, for where there is no time to look for the best one on as many devices.
   struct Found {
-    Counts counts;
+    DeviceCounts counts;
     JointAnswer answer;
   };
 
@@ -141,7 +129,7 @@ class FewestDevices {
   }
 
   // So many of the devices: of each class; in one row, of the whole nodes first.
-  TrainingCluster PartOf(const Counts& counts) const {
+  TrainingCluster PartOf(const DeviceCounts& counts) const {
     return is_one_row_ ? FirstDevices(question_.training, counts.front())
                        : FirstDevicesByClass(question_.training, counts);
   }
@@ -165,7 +153,8 @@ class FewestDevices {
   }
 
   // The best plan on so many devices of each class; on a network, one that takes no longer than `enough_ps` will do.
-  absl::StatusOr<JointAnswer> PlanOn(const Counts& counts, const std::function<void(const JointAnswer&)>& on_answer,
+  absl::StatusOr<JointAnswer> PlanOn(const DeviceCounts& counts,
+                                     const std::function<void(const JointAnswer&)>& on_answer,
                                      int64_t enough_ps = 0) const {
     const TrainingCluster part = is_network() ? question_.training : PartOf(counts);
     JointQuestion asked{question_.pricer,   question_.cluster,        part,
@@ -189,7 +178,7 @@ class FewestDevices {
   }
 
   // Whether devices in such numbers reach the target.
-  Decision Ask(const Counts& counts) {
+  Decision Ask(const DeviceCounts& counts) {
     if (!reached_.empty() && Covers(counts, reached_)) return Decision::kReached;
     if (IsRefuted(counts)) return Decision::kRefuted;
     ++tried_;
@@ -199,15 +188,15 @@ class FewestDevices {
     return ruling.decision;
   }
 
-  Ruling AskPart(const Counts& counts) {
+  Ruling AskPart(const DeviceCounts& counts) {
     const TrainingCluster part = PartOf(counts);
-    Reply reply = AskInOrders(part);
+    Reply reply = AskInRows(part);
     Ruling ruling{reply.decision, reply.is_interrupted};
     if (reply.plan.has_value()) Note(counts, std::move(reply));
     // Other nodes of as many may be closer to each other; nobody has the plans that would be found on such.
     const bool has_others = question_.is_part || counts != all_;
     if (ruling.decision == Decision::kRefuted && has_others && !part.groups.empty() &&
-        AskInOrders(AsCloseAsCanBe(part)).decision != Decision::kRefuted) {
+        AskInRows(AsCloseAsCanBe(part)).decision != Decision::kRefuted) {
       ruling.decision = Decision::kOpen;
     }
     return ruling;
@@ -215,17 +204,17 @@ class FewestDevices {
 
   // Whichever these devices are: as if all their links were the fastest refutes; else places decide, unless there is no
   // target, because what a device holds does not depend on its links.
-  Ruling AskOnNetwork(const Counts& counts) {
+  Ruling AskOnNetwork(const DeviceCounts& counts) {
     TrainingCluster part = PartOf(counts);
     part.pairs = nullptr;
-    const Reply reply = AskInOrders(part);
+    const Reply reply = AskInRows(part);
     // On all devices the best plan is told even if it misses the target.
     const bool is_open = reply.decision != Decision::kRefuted || (reached_.empty() && reply.plan.has_value());
     if (most_ps_ < kAnyStep && is_open) return AskPlaces(counts);
     return {reply.decision, reply.is_interrupted};
   }
 
-  Ruling AskPlaces(const Counts& counts) {
+  Ruling AskPlaces(const DeviceCounts& counts) {
     absl::StatusOr<JointAnswer> planned = PlanOn(
         counts, [](const JointAnswer&) {}, most_ps_);
     if (!planned.ok()) return {Decision::kOpen, IsInterrupted(planned.status())};
@@ -239,18 +228,31 @@ class FewestDevices {
     return {plan.step_bound.count() > most_ps_ ? Decision::kRefuted : Decision::kOpen, is_interrupted};
   }
 
-  Reply AskInOrders(const TrainingCluster& part) const {
-    Reply reply = AskInOrder(part);
-    if (reply.decision == Decision::kReached || part.classes.size() == 1) return reply;
-    Reply other = AskInOrder(InReverse(part));
-    if (other.decision == Decision::kRefuted) other.decision = reply.decision;
-    const bool is_better = other.plan.has_value() && (!reply.plan.has_value() || other.plan->step < reply.plan->step);
-    reply.decision = other.decision;
-    reply.is_interrupted = other.is_interrupted = reply.is_interrupted || other.is_interrupted;
-    return is_better ? other : reply;
+  Reply AskInRows(const TrainingCluster& part) const {
+    Reply best;
+    best.decision = Decision::kRefuted;
+    for (const TrainingCluster& row : RowsOf(part)) {
+      Reply reply = AskInRow(row);
+      if (reply.decision == Decision::kReached) return reply;
+      const bool is_better = reply.plan.has_value() && (!best.plan.has_value() || reply.plan->step < best.plan->step);
+      reply.is_interrupted = best.is_interrupted = reply.is_interrupted || best.is_interrupted;
+      if (reply.decision == Decision::kOpen) best.decision = Decision::kOpen;
+      reply.decision = best.decision;
+      if (is_better) best = std::move(reply);
+    }
+    if (HasUnlikeMemory(part) && best.decision == Decision::kRefuted) best.decision = DecisionOnBestRows(part);
+    return best;
   }
 
-  Reply AskInOrder(const TrainingCluster& part) const {
+  // What refutes is proven where all have the most memory.
+  Decision DecisionOnBestRows(const TrainingCluster& part) const {
+    for (const TrainingCluster& row : BestRowsOf(part)) {
+      if (AskInRow(row).decision != Decision::kRefuted) return Decision::kOpen;
+    }
+    return Decision::kRefuted;
+  }
+
+  Reply AskInRow(const TrainingCluster& part) const {
     const double gap = std::min(question_.relative_gap, kDecisiveGap);
     JointRequest request{question_.pricer, part, question_.settings, question_.reserved_bytes, gap};
     if (is_any_step() && PlainHoldsWhatOthersDo(request)) return AskWhetherHeld(request);
@@ -286,7 +288,7 @@ class FewestDevices {
   }
 
   // Keeps the plan on so many devices, if it reaches the target; of one that does not its step. REQUIRES: reply.plan.
-  void Note(const Counts& counts, Reply reply) {
+  void Note(const DeviceCounts& counts, Reply reply) {
     if (reply.decision != Decision::kReached) {
       best_ = std::min(best_.value_or(reply.plan->step), reply.plan->step);
       return;
@@ -300,13 +302,14 @@ class FewestDevices {
     if (!found_.has_value() || TotalOf(found.counts) < TotalOf(found_->counts)) found_ = std::move(found);
   }
 
-  bool IsRefuted(const Counts& counts) const {
-    return std::any_of(refuted_.begin(), refuted_.end(), [&](const Counts& more) { return Covers(more, counts); });
+  bool IsRefuted(const DeviceCounts& counts) const {
+    return std::any_of(refuted_.begin(), refuted_.end(),
+                       [&](const DeviceCounts& more) { return Covers(more, counts); });
   }
 
   // The fewest devices of class `number` that reach the target beside `counts`, if those are fewer in all than what is
   // known. Along a row the fewest are near what one search found for all numbers; elsewhere they may be anywhere.
-  void Lower(Counts counts, std::size_t number) {
+  void Lower(DeviceCounts counts, std::size_t number) {
     counts[number] = 0;
     const int64_t others = TotalOf(counts);
     int64_t missed = others == 0 ? 0 : -1;
@@ -329,34 +332,28 @@ class FewestDevices {
     }
   }
 
-  Box WholeBox() const { return {Counts(all_.size() - 1, 0), Counts(all_.begin(), all_.end() - 1)}; }
+  MixBox WholeBox() const { return {DeviceCounts(all_.size() - 1, 0), DeviceCounts(all_.begin(), all_.end() - 1)}; }
 
   // Devices of all classes but the last, as many of the last as less devices than are known in all leave room for
   // beside `low`; empty: none.
-  Counts MostOf(const Box& box) const {
+  DeviceCounts MostOf(const MixBox& box) const {
     const int64_t left = TotalOf(reached_) - 1 - TotalOf(box.low);
     if (left < 0) return {};
-    Counts most = box.high;
+    DeviceCounts most = box.high;
     most.push_back(std::min(all_.back(), left));
     return most;
   }
 
   // Looks for fewer devices in all among the mixes of a box: where even its most of each class are refuted, all are;
   // else in its halves.
-  void Mix(const Box& box) {
-    const Counts most = MostOf(box);
+  void Mix(const MixBox& box) {
+    const DeviceCounts most = MostOf(box);
     // Mixes of the last class alone are known already.
     if (most.empty() || TotalOf(box.high) == 0 || CheckInterruption(limits_).has_value()) return;
     if (box.is_one()) return Lower(most, most.size() - 1);
     if (Ask(most) == Decision::kRefuted) return;
-    std::size_t widest = 0;
-    for (std::size_t number = 1; number < box.low.size(); ++number) {
-      if (box.high[number] - box.low[number] > box.high[widest] - box.low[widest]) widest = number;
-    }
-    Box fewer = box;
-    Box more = box;
-    fewer.high[widest] = box.low[widest] + (box.high[widest] - box.low[widest]) / 2;
-    more.low[widest] = fewer.high[widest] + 1;
+    const std::size_t widest = box.widest();
+    const auto [fewer, more] = box.DividedAt(widest, box.low[widest] + (box.high[widest] - box.low[widest]) / 2);
     Mix(fewer);
     Mix(more);
   }
@@ -364,26 +361,41 @@ class FewestDevices {
   // The least number of devices in all that is not refuted. Interrupted, nothing is proven.
   int64_t LeastNotRefuted() const {
     int64_t least = TotalOf(reached_);
-    LowerToNotRefuted(Counts(), least);
+    LowerToNotRefuted(DeviceCounts(), least);
     return CheckInterruption(limits_).has_value() ? 1 : least;
   }
 
   // `counts` of the first classes, with such numbers of the others that are no less or one more than refuted ones: the
   // least that is not refuted has no others.
-  void LowerToNotRefuted(const Counts& counts, int64_t& least) const {
+  void LowerToNotRefuted(const DeviceCounts& counts, int64_t& least) const {
     if (TotalOf(counts) >= least || CheckInterruption(limits_).has_value()) return;
     if (counts.size() == all_.size()) {
       if (TotalOf(counts) > 0 && !IsRefuted(counts)) least = TotalOf(counts);
       return;
     }
     std::set<int64_t> choices{0, 1};
-    for (const Counts& refuted : refuted_) choices.insert(refuted[counts.size()] + 1);
+    for (const DeviceCounts& refuted : refuted_) choices.insert(refuted[counts.size()] + 1);
     for (const int64_t more : choices) {
       if (more > all_[counts.size()]) break;
-      Counts longer = counts;
+      DeviceCounts longer = counts;
       longer.push_back(more);
       LowerToNotRefuted(longer, least);
     }
+  }
+
+  // More are known to do than may be used.
+  absl::Status TooMany() const {
+    const int64_t most = question_.most_total;
+    const std::string found =
+        absl::StrCat(TotalOf(reached_), " devices do, and ", most, " may be used (--max_devices)");
+    if (LeastNotRefuted() <= most) {
+      return NoPlanFoundError(found + "; whether some that many do is open: allow more time, or more devices",
+                              SpentLimit::kTime);
+    }
+    Infeasibility infeasibility;
+    if (is_any_step()) infeasibility.minimum_devices = static_cast<int32_t>(LeastNotRefuted());
+    infeasibility.Add({.resource = "devices", .subject = "", .description = found + "; fewer do not"});
+    return InfeasibleError(infeasibility);
   }
 
   // All devices miss the target. REQUIRES: best_.
@@ -404,6 +416,11 @@ class FewestDevices {
         return absl::ResourceExhaustedError(
             absl::StrCat(found, "; that none does is not proven in the memory that searches may take; ", kMoreMemory));
       }
+      if (question_.is_part && !question_.training.groups.empty()) {
+        return NoPlanFoundError(found +
+                                "; whether as many in other racks do is open: name them (--hosts), or lower "
+                                "the target");
+      }
       return NoPlanFoundError(found + "; whether another does is open within the gap: lower it (--gap) or the target");
     }
     Infeasibility infeasibility;
@@ -419,14 +436,14 @@ class FewestDevices {
   const SolveLimits& limits_;
   bool is_one_row_;
   // Devices of each class; of one row of all together.
-  Counts all_;
+  DeviceCounts all_;
   int64_t most_ps_ = kAnyStep;
   int64_t tried_ = 0;
   bool is_memory_spent_ = false;
   // The fewest in all that are known to reach the target, and how; empty: none is.
-  Counts reached_;
+  DeviceCounts reached_;
   std::optional<Found> found_;
-  std::vector<Counts> refuted_;
+  std::vector<DeviceCounts> refuted_;
   // The least step of the plans that missed the target.
   std::optional<Picoseconds> best_;
 };

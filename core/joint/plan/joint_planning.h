@@ -48,6 +48,8 @@ struct JointQuestion {
   const JointStart* start = nullptr;
   // `training` has so many of the devices that may be used; others may be closer to each other.
   bool is_part = false;
+  // Plans take so many of the devices at most, of whichever classes (PlanOnMix, PlanOnFewestDevices); 0: any number.
+  int64_t most_total = 0;
   // On networks: by class, how many devices plans take at most, whichever these are; empty: any number.
   std::vector<int64_t> most_devices = {};
   // On networks: a step that is no longer will do.

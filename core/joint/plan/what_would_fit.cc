@@ -71,10 +71,13 @@ std::optional<int32_t> FewestNodes(const JointRequest& request, int32_t too_few,
   const auto fits = [&](int32_t nodes) {
     return Fits(request, WithNodes(request.cluster, nodes), request.settings, limits).value_or(false);
   };
-  const auto is_tried = [&](int32_t nodes) { return int64_t{nodes} * per_node <= kMostDevices; };
-  int32_t enough = std::max(2 * too_few, 1);
-  for (; is_tried(enough) && !fits(enough); enough *= 2) too_few = enough;
-  if (!is_tried(enough)) return std::nullopt;
+  const auto most = static_cast<int32_t>(kMostDevices / per_node);
+  if (too_few >= most) return std::nullopt;
+  int32_t enough = std::clamp(2 * too_few, 1, most);
+  for (; !fits(enough); enough = std::min(2 * enough, most)) {
+    too_few = enough;
+    if (enough == most) return std::nullopt;
+  }
   while (enough - too_few > 1) {
     const int32_t middle = too_few + (enough - too_few) / 2;
     (fits(middle) ? enough : too_few) = middle;
@@ -132,12 +135,6 @@ JointRequest WithoutLimit(const JointQuestion& question, const JointRequest& req
   return {question.pricer, question.all->training, question.all->settings, question.reserved_bytes};
 }
 
-bool HasSeveralClasses(const TrainingCluster& cluster) {
-  const DeviceClassId first = cluster.classes.front().device_class;
-  return std::any_of(cluster.classes.begin(), cluster.classes.end(),
-                     [&](const TrainingClass& part) { return part.device_class != first; });
-}
-
 const std::string& NameOfClass(const JointQuestion& question, const TrainingClass& part) {
   return question.cluster.device_classes[part.device_class.index()].name;
 }
@@ -145,9 +142,11 @@ const std::string& NameOfClass(const JointQuestion& question, const TrainingClas
 // "64 devices of 80.00 GiB", of several classes "64 devices of h100 with 80.00 GiB and 64 devices of a100 with 40.00
 // GiB".
 std::string DevicesText(const JointQuestion& question, const TrainingCluster& cluster) {
-  if (!HasSeveralClasses(cluster)) {
-    return absl::StrCat(CountedText(NumDevicesOf(cluster), "device"), " of ",
-                        SizeText(cluster.classes.front().memory_bytes));
+  if (!HasUnlikeDevices(cluster)) {
+    const std::string devices = CountedText(NumDevicesOf(cluster), "device");
+    const int64_t memory = cluster.classes.front().memory_bytes;
+    if (memory <= 0) return absl::StrCat(devices, " of which all memory is reserved");
+    return absl::StrCat(devices, " of ", SizeText(memory));
   }
   std::vector<std::string> texts;
   for (const TrainingClass& part : cluster.classes) {
@@ -161,7 +160,7 @@ std::string DevicesText(const JointQuestion& question, const TrainingCluster& cl
 std::string MoreText(const JointQuestion& question, const TrainingCluster& cluster, int32_t nodes, int64_t devices) {
   std::string more = CountedText(devices, "device");
   if (question.training.pairs == nullptr) more = absl::StrCat(CountedText(nodes, "node"), " (", more, ")");
-  if (!HasSeveralClasses(cluster)) return more;
+  if (!HasUnlikeDevices(cluster)) return more;
   return absl::StrCat(more, " of ", NameOfClass(question, cluster.classes.front()), " alone");
 }
 
@@ -198,9 +197,13 @@ Infeasibility WhatWouldFit(const JointQuestion& question, const JointRequest& re
   }
   std::string description = absl::StrCat("no pipeline with these degrees, recomputations and shardings fits into ",
                                          DevicesText(question, request.cluster));
-  absl::StrAppend(&description, would_fit.empty()
-                                    ? "; neither does it on more nodes of them"
-                                    : absl::StrCat("; it would fit with ", absl::StrJoin(would_fit, ", or with ")));
+  if (!would_fit.empty()) {
+    absl::StrAppend(&description, "; it would fit with ", absl::StrJoin(would_fit, ", or with "));
+  } else if (CheckInterruption(limits).has_value()) {
+    absl::StrAppend(&description, "; there was no time to find what would fit");
+  } else {
+    absl::StrAppend(&description, "; neither does it on more nodes of them");
+  }
   infeasibility.Add({.resource = "memory",
                      .subject = "",
                      .available_bytes = request.cluster.classes.front().memory_bytes,

@@ -18,8 +18,10 @@
 #include "core/joint/baselines/joint_baselines.h"
 #include "core/joint/cost/pair_links.h"
 #include "core/joint/cost/training_cluster.h"
+#include "core/joint/cost/training_efficiency.h"
 #include "core/joint/operators/operator_settings.h"
 #include "core/joint/place/network_cluster.h"
+#include "core/joint/plan/device_mixes.h"
 #include "core/joint/plan/fewest_devices.h"
 #include "core/joint/plan/joint_planning.h"
 #include "core/joint/plan/network_planning.h"
@@ -44,8 +46,10 @@ absl::StatusOr<TrainingCluster> TrainingClusterOf(const Cluster& cluster, const 
   const DeviceSelection& selection = problem.devices_to_use;
   absl::StatusOr<TrainingCluster> training = (IsNetwork(cluster) ? MakeNetworkCluster : MakeTrainingCluster)(
       cluster, SelectedDevices(cluster, selection), problem.memory_model.reserved_bytes);
-  // On networks it matters which devices are left out, so the search chooses them.
-  const bool is_cut = training.ok() && training->pairs == nullptr && selection.max_devices.has_value();
+  if (training.ok() && IsRoundRobin(problem)) training = WithLikeMemory(*training, AssumedMemory::kLeast);
+  // Where it matters which devices are left out, the search chooses them.
+  const bool is_cut = training.ok() && selection.max_devices.has_value() && training->pairs == nullptr &&
+                      (IsRoundRobin(problem) || !HasUnlikeDevices(*training));
   if (is_cut) return FirstDevices(*training, *selection.max_devices);
   if (training.ok()) return training;
   const bool is_unknown = training.status().code() == absl::StatusCode::kInvalidArgument;
@@ -55,21 +59,30 @@ absl::StatusOr<TrainingCluster> TrainingClusterOf(const Cluster& cluster, const 
   return violations.ToStatus();
 }
 
+// How many devices a plan may take whose classes the search chooses; 0: any number.
+int64_t MostTotalOf(const TrainingCluster& training, const ResolvedProblem& problem) {
+  const std::optional<int32_t>& most = problem.devices_to_use.max_devices;
+  const bool is_less = most.has_value() && std::cmp_less(*most, training.devices.size());
+  return is_less && HasUnlikeDevices(training) ? *most : 0;
+}
+
 // As many devices as plans may take.
 TrainingCluster AllowedOf(const TrainingCluster& training, const ResolvedProblem& problem) {
   const std::optional<int32_t>& most = problem.devices_to_use.max_devices;
-  return training.pairs != nullptr && most.has_value() ? FirstDevices(training, *most) : training;
+  const bool is_less = most.has_value() && std::cmp_less(*most, training.devices.size());
+  return is_less ? FirstDevices(training, *most) : training;
 }
 
-// The most devices that plans on a network may take, by class; empty: all.
+// The most devices that plans on a network of one class may take; empty: all.
 std::vector<int64_t> MostDevicesOf(const TrainingCluster& training, const ResolvedProblem& problem) {
   const std::optional<int32_t>& most = problem.devices_to_use.max_devices;
-  if (training.pairs == nullptr || !most.has_value()) return {};
+  if (training.pairs == nullptr || !most.has_value() || HasUnlikeDevices(training)) return {};
   return CountsByClass(training, *most);
 }
 
 JointSettings ResolveFor(const OperatorGraph& graph, const ResolvedProblem& problem, const TrainingCluster& all) {
-  const TrainingCluster training = AllowedOf(all, problem);
+  // Of whichever classes devices are chosen, the choices are those of all.
+  const TrainingCluster training = HasUnlikeDevices(all) ? all : AllowedOf(all, problem);
   if (graph.transformer.has_value()) return ResolveJoint(*problem.joint, *graph.transformer, training);
   if (IsRoundRobin(problem)) return ResolveRoundRobin(*problem.joint, graph, training);
   return ResolveOperatorJoint(*problem.joint, graph, training);
@@ -146,7 +159,8 @@ class JointRequestRun {
       if (plan.ok()) on_incumbent(*plan);
     };
     const bool counts_devices = problem_.objective == Objective::kMinDevices;
-    const auto plan_jointly = training_.pairs == nullptr ? PlanJointly : PlanOnNetwork;
+    const auto plan_on_all = training_.pairs == nullptr ? PlanJointly : PlanOnNetwork;
+    const auto plan_jointly = question.most_total > 0 ? PlanOnMix : plan_on_all;
     ASSIGN_OR_RETURN(const JointAnswer answer,
                      (counts_devices ? PlanOnFewestDevices : plan_jointly)(question, limits, report));
     RETURN_IF_ERROR(incumbent_status);
@@ -184,7 +198,7 @@ class JointRequestRun {
       violations.Add("plan.joint.micro_batches", "must be a multiple of the stages where these are interleaved");
       return violations.ToStatus();
     }
-    std::optional<PlanRow> placed = RowOfPlan(training_, plan);
+    std::optional<PlanRow> placed = RowOfPlan(WithLikeMemory(training_, AssumedMemory::kLeast), plan);
     if (!placed.has_value()) {
       violations.Add("plan.stages", "must lie in blocks of whole nodes or inside one, in pipeline order");
       return violations.ToStatus();
@@ -236,6 +250,7 @@ class JointRequestRun {
             .relative_gap = options.relative_gap > 0 ? options.relative_gap : kJointGap,
             .start = start,
             .is_part = problem_.devices_to_use.max_devices.has_value(),
+            .most_total = MostTotalOf(training_, problem_),
             .most_devices = MostDevicesOf(training_, problem_),
             .all = all_.has_value() ? &*all_ : nullptr};
   }
@@ -252,7 +267,7 @@ class JointRequestRun {
   void AddBaselines(const JointQuestion& question, const SolveLimits& limits, Plan& plan) const {
     // Baselines would use all devices.
     if (problem_.objective == Objective::kMinDevices) return;
-    const TrainingCluster allowed = AllowedOf(question.training, problem_);
+    const TrainingCluster allowed = WithLikeMemory(AllowedOf(question.training, problem_), AssumedMemory::kLeast);
     const bool is_cut_off = plan.provenance.stop_reason == StopReason::kCancelled;
     const BaselineQuestion asked{question.pricer, allowed, question.settings, question.reserved_bytes};
     for (const JointBaseline& baseline : JointBaselines(asked, limits, is_cut_off)) {
@@ -455,10 +470,15 @@ ResolvedProblem WithJointDefaults(const ResolvedInput& input) {
   return training.ok() ? WithDefaultsOn(input, *training) : input.problem;
 }
 
-std::vector<std::string> SaidInVain(const OperatorGraph& graph, const PlanningProblem& problem,
+std::vector<std::string> SaidInVain(const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem,
                                     const SolverOptions& options) {
   std::vector<std::string> in_vain;
   if (!problem.joint.has_value()) return in_vain;
+  if (options.explain) {
+    in_vain.emplace_back(
+        "beside problem.joint, options.explain does not count: joint.worth says what each choice is worth, and "
+        "joint.uniform_configurations what simple ones reach");
+  }
   if (options.work_limit.has_value()) {
     in_vain.emplace_back(
         "beside problem.joint, options.work_limit does not count: options.time_limit ends the search, and "
@@ -468,6 +488,15 @@ std::vector<std::string> SaidInVain(const OperatorGraph& graph, const PlanningPr
     in_vain.emplace_back(
         "beside problem.joint, problem.memory_model counts for transformers in its reserved_bytes alone: parameters, "
         "gradients and optimizer are those of Adam in mixed precision (docs/training-costs.md, section 5)");
+  }
+  if (graph.transformer.has_value() && graph.transformer->eight_bit_products) {
+    for (const DeviceClass& device_class : cluster.device_classes) {
+      const bool has_none =
+          device_class.kind == DeviceKind::kAccelerator && TrainingEfficiencyOf(device_class).eight_bit_gain <= 1;
+      if (!has_none) continue;
+      in_vain.push_back(absl::StrCat("products in 8 bits take as long as others on ", device_class.name,
+                                     " (training.eight_bit_gain), which may have none: trainers refuse them there"));
+    }
   }
   return in_vain;
 }

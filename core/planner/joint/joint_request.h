@@ -26,8 +26,9 @@ inline constexpr double kJointGap = 1e-4;
 // of the validator: cached plans are looked for by it before anything is refused. O(graph + cluster).
 ResolvedProblem WithJointDefaults(const ResolvedInput& input);
 
-// What of `problem`, as it was asked, and `options` the joint search does not read, each in a sentence.
-std::vector<std::string> SaidInVain(const OperatorGraph& graph, const PlanningProblem& problem,
+// What of `problem`, as it was asked, and `options` the joint search does not read, and what of the graph makes no
+// difference on the cluster, each in a sentence.
+std::vector<std::string> SaidInVain(const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem,
                                     const SolverOptions& options);
 
 // The plan that the joint search makes; times of the provenance are left to the caller. The problem has joint settings.

@@ -234,7 +234,7 @@ std::optional<Shortage> TooManyStages(const RoundRobinInstance& instance) {
   const int64_t stages = instance.num_stages.value_or(1);
   const auto operators = static_cast<int64_t>(instance.size());
   if (stages > operators) {
-    return Shortage{.resource = "support",
+    return Shortage{.resource = "operators",
                     .subject = "",
                     .description = absl::StrCat(stages, " stages need as many operators, and there are ", operators)};
   }

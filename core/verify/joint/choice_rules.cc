@@ -109,7 +109,9 @@ class ChoiceRules {
                           plan_.micro_batches <= settings_.global_batch;
     Require(is_small && plan_.micro_batch_samples * ranks <= settings_.global_batch &&
                 plan_.micro_batch_samples * ranks * plan_.micro_batches == settings_.global_batch,
-            "plan.joint.micro_batches", "times the samples of a micro-batch must be the global batch");
+            "plan.joint.micro_batches",
+            plan_.per_stage ? "times the samples of a micro-batch must be the global batch"
+                            : "times the samples of a micro-batch and the data degree must be the global batch");
     Require(!choices_.is_interleaved() || plan_.micro_batches % choices_.num_stages() == 0, "plan.joint.micro_batches",
             "must be divided by the stages of an interleaved pipeline");
     Require(plan_.order != PipelineOrder::kZeroBubble || plan_.micro_batches >= choices_.num_stages(),
@@ -197,8 +199,9 @@ class ChoiceRules {
             "must divide the samples of a micro-batch");
     Require(int64_t{degrees.context} * degrees.data % degrees.expert == 0, path + ".expert_degree",
             "must divide the context times the data degree");
-    Require(IsAllowed(settings_.micro_batch_samples, choices_.SamplesOf(degrees)), "plan.joint.micro_batch_samples",
-            "must be a size that may be chosen");
+    const bool is_said = s > 0 && !plan_.per_stage;
+    Require(is_said || IsAllowed(settings_.micro_batch_samples, choices_.SamplesOf(degrees)),
+            "plan.joint.micro_batch_samples", "must be a size that may be chosen");
   }
 
   // Every device is used once; blocks are of one class, of at most a node in one, larger ones on whole nodes.

@@ -393,6 +393,9 @@ TEST_F(ProgramTest, ExplainsWhyNoPlanExists) {
   EXPECT_EQ(err_.str(),
             "error: infeasible: operator \"embed\" needs 20 GiB, no device has more than 16 GiB\n"
             "No plan exists for this cluster: give it more of what is missing.\n");
+  detail.mutable_reasons(0)->set_resource("choices");
+  PlanFailsWith(WithDetail(absl::FailedPreconditionError("x"), detail));
+  EXPECT_THAT(err_.str(), HasSubstr("No plan exists with these settings, whatever the cluster: change them.\n"));
   detail.set_minimum_devices(3);
   PlanFailsWith(WithDetail(absl::FailedPreconditionError("x"), detail));
   EXPECT_THAT(err_.str(), HasSubstr("With these settings memory suffices from 3 devices on.\n"));

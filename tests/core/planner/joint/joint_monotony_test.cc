@@ -146,6 +146,66 @@ TEST(JointMonotonyTest, MoreChoicesAndMemoryAreNeverWorse) {
   }
 }
 
+// Devices with less memory are worth no less than nothing, and no less than if all had as little.
+TEST(JointMonotonyTest, SomeMemoryIsNeverWorseThanNone) {
+  int with_less = 0;
+  for (uint64_t seed = 1; seed <= NumCases(60); ++seed) {
+    SCOPED_TRACE(seed);
+    JointTestRequest all = RandomMonotonyRequest(seed);
+    const auto per_node =
+        static_cast<std::size_t>(std::get<HierarchyInterconnect>(all.cluster.interconnect).levels[0].fan_out);
+    if (all.cluster.devices.size() == per_node || all.cluster.device_classes.size() > 1) continue;
+    ++with_less;
+    JointTestRequest less = all;
+    JointTestRequest none = all;
+    const int64_t reserved = *all.cluster.device_classes[0].memory_bytes * static_cast<int64_t>(1 + seed % 8) / 9;
+    *less.cluster.device_classes[0].memory_bytes -= reserved;
+    // One device of the first or last node.
+    const std::size_t chosen = seed % 2 == 0 ? 0 : all.cluster.devices.size() - 1;
+    all.cluster.devices[chosen].reserved_memory_bytes = reserved;
+    for (std::size_t device = 0; device < per_node; ++device) {
+      none.problem.devices_to_use.excluded_devices.emplace_back(chosen / per_node * per_node + device);
+    }
+    ExpectNoWorse(all, none);
+    ExpectNoWorse(all, less);
+  }
+  EXPECT_GE(with_less, static_cast<int>(NumCases(60) / 4));
+}
+
+// Two classes, any number of devices of each: the best of these.
+TEST(JointMonotonyTest, SomeDevicesOfTwoClassesAreTheBestOnes) {
+  for (uint64_t seed = 5; seed <= 5 * NumCases(12); seed += 5) {
+    SCOPED_TRACE(seed);
+    const JointTestRequest request = RandomMonotonyRequest(seed);
+    if (request.cluster.device_classes.size() == 1) continue;
+    const std::vector<Device>& devices = request.cluster.devices;
+    const auto of_first = std::count_if(devices.begin(), devices.end(),
+                                        [](const Device& device) { return device.device_class == DeviceClassId(0); });
+    const auto of_last = std::ssize(devices) - of_first;
+    for (int64_t most = 1; most < std::ssize(devices); ++most) {
+      SCOPED_TRACE(most);
+      std::optional<Picoseconds> best;
+      for (int64_t first = std::max<int64_t>(0, most - of_last); first <= std::min<int64_t>(most, of_first); ++first) {
+        JointTestRequest mix = request;
+        for (int64_t device = 0; device < std::ssize(devices); ++device) {
+          const bool is_in = device < of_first ? device < first : device - of_first < most - first;
+          if (!is_in) mix.problem.devices_to_use.excluded_devices.emplace_back(static_cast<std::size_t>(device));
+        }
+        const std::optional<Plan> plan = PlanOf(mix);
+        if (plan.has_value()) best = std::min(best.value_or(plan->objective), plan->objective);
+      }
+      JointTestRequest some = request;
+      some.problem.devices_to_use.max_devices = static_cast<int32_t>(most);
+      const std::optional<Plan> plan = PlanOf(some);
+      ASSERT_EQ(plan.has_value(), best.has_value());
+      if (!plan.has_value()) continue;
+      EXPECT_LE(plan->lower_bound, *best);
+      EXPECT_LE(ToMilliseconds(plan->objective), ToMilliseconds(*best) * (1 + 1.01 * kJointGap));
+      EXPECT_GE(ToMilliseconds(plan->objective) * (1 + 1.01 * kJointGap), ToMilliseconds(*best));
+    }
+  }
+}
+
 // Steps by the number of devices that plans may take, from 1; nullopt: nothing fits. `most_worse`: by what share a
 // device more may make a plan worse.
 std::vector<std::optional<Picoseconds>> StepsByDevices(JointTestRequest request, double most_worse) {
@@ -191,8 +251,6 @@ void ExpectFewest(JointTestRequest request, const std::vector<std::optional<Pico
 
 TEST(JointMonotonyTest, FewestDevicesAreTheLeastNumberThatIsFastEnough) {
   for (uint64_t seed = 1; seed <= NumCases(40); ++seed) {
-    // Of several classes it matters which devices a plan may take.
-    if (seed % 5 == 0) continue;
     SCOPED_TRACE(seed);
     const JointTestRequest request = RandomMonotonyRequest(seed);
     const std::vector<std::optional<Picoseconds>> steps = StepsByDevices(request, 1.01 * kJointGap);

@@ -26,6 +26,9 @@ namespace planwright {
 namespace {
 
 using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 using ::testing::IsSupersetOf;
 
 constexpr int64_t kNone = std::numeric_limits<int64_t>::max();
@@ -484,7 +487,9 @@ TEST(OperatorGraphTest, SaysWhereStepsAreTooLongToBePlanned) {
 
 TEST(OperatorGraphTest, WarnsOfMemoryThatIsNotCountedForTransformers) {
   JointTestRequest request = RequestOf("llama3-8b", "dgx-h100:1", 64);
-  const auto is_warned = [&] { return !SaidInVain(request.graph, request.problem, request.options).empty(); };
+  const auto is_warned = [&] {
+    return !SaidInVain(request.graph, request.cluster, request.problem, request.options).empty();
+  };
   EXPECT_FALSE(is_warned());
   request.problem.memory_model.preset = "adam_mixed";
   EXPECT_FALSE(is_warned());
@@ -495,6 +500,19 @@ TEST(OperatorGraphTest, WarnsOfMemoryThatIsNotCountedForTransformers) {
   EXPECT_TRUE(is_warned());
   request.graph.transformer.reset();
   EXPECT_FALSE(is_warned());
+}
+
+TEST(OperatorGraphTest, WarnsOfWhatMakesNoDifference) {
+  JointTestRequest request = RequestOf("llama3-8b?fp8=yes", "dgx-h100:1", 64);
+  const auto said = [&] { return SaidInVain(request.graph, request.cluster, request.problem, request.options); };
+  EXPECT_THAT(said(), IsEmpty());
+  request.options.explain = true;
+  EXPECT_THAT(said(), ElementsAre(HasSubstr("options.explain")));
+  request.options.explain = false;
+  request.cluster = RequestOf("llama3-8b", "dgx-a100:1", 64).cluster;
+  EXPECT_THAT(said(), ElementsAre(HasSubstr("8 bits")));
+  const auto step_of = [](const char* graph) { return Make(RequestOf(graph, "dgx-a100:1", 64))->objective; };
+  EXPECT_EQ(step_of("llama3-8b?fp8=yes"), step_of("llama3-8b"));
 }
 
 TEST(OperatorGraphTest, KnownPlansOfAnyOrderAreJudgedAndGoneOnFrom) {
