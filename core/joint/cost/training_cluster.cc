@@ -106,6 +106,14 @@ int64_t LeastMemory(const Cluster& cluster, const std::vector<DeviceId>& devices
   return least - reserved_bytes;
 }
 
+int64_t MostMemory(const Cluster& cluster, const std::vector<DeviceId>& devices, int64_t reserved_bytes) {
+  int64_t most = 0;
+  for (const DeviceId device : devices) {
+    most = std::max(most, UsableMemoryBytes(cluster, device).value_or(std::numeric_limits<int64_t>::max() / 4));
+  }
+  return most - reserved_bytes;
+}
+
 // Nodes by what each of their devices has at least, the most first: one level for each number of bytes, or as many as
 // are told apart, divided where these are furthest apart.
 std::map<int64_t, std::vector<Node>, std::greater<>> ByMemory(const Cluster& cluster, const std::vector<Node>& nodes,
@@ -114,13 +122,13 @@ std::map<int64_t, std::vector<Node>, std::greater<>> ByMemory(const Cluster& clu
   for (const Node& node : nodes) sizes.insert(LeastMemory(cluster, node, reserved_bytes));
   std::vector<std::pair<int64_t, int64_t>> steps;
   for (auto size = std::next(sizes.begin()); size != sizes.end(); ++size) {
-    steps.emplace_back(*std::prev(size) - *size, *size);
+    steps.emplace_back(*std::prev(size) - *size, -*size);
   }
-  // The widest first.
+  // The widest first, of these the largest sizes.
   std::sort(steps.begin(), steps.end());
   steps.resize(std::min(steps.size(), kMostMemoryLevels - 1));
   std::set<int64_t> least{*sizes.begin()};
-  for (const auto& [width, size] : steps) least.insert(size);
+  for (const auto& [width, size] : steps) least.insert(-size);
   std::map<int64_t, std::vector<Node>, std::greater<>> levels;
   for (const Node& node : nodes) {
     levels[*std::prev(least.upper_bound(LeastMemory(cluster, node, reserved_bytes)))].push_back(node);
@@ -159,10 +167,35 @@ bool IsSameButForMemory(const TrainingClass& a, const TrainingClass& b) {
   return a.device_class == b.device_class && a.devices_per_node == b.devices_per_node;
 }
 
+// Nodes that have as many devices of one class differ in their memory.
+bool HasLevels(const TrainingCluster& cluster) {
+  const std::vector<TrainingClass>& classes = cluster.classes;
+  return std::any_of(classes.begin(), classes.end(), [&](const TrainingClass& a) {
+    return std::any_of(classes.begin(), classes.end(), [&](const TrainingClass& b) {
+      return IsSameButForMemory(a, b) && a.memory_bytes != b.memory_bytes;
+    });
+  });
+}
+
+// The most that a device of the class has anywhere.
+TrainingCluster WithMostMemory(TrainingCluster cluster) {
+  std::map<DeviceClassId, int64_t> most;
+  for (const TrainingClass& part : cluster.classes) {
+    int64_t& of_class = most.try_emplace(part.device_class, part.memory_bytes).first->second;
+    of_class = std::max({of_class, part.memory_bytes, part.most_memory_bytes});
+  }
+  for (TrainingClass& part : cluster.classes) part.memory_bytes = most.at(part.device_class);
+  return cluster;
+}
+
 std::vector<TrainingCluster> InBothOrders(const TrainingCluster& cluster) {
   std::vector<TrainingCluster> orders = {cluster};
   if (cluster.classes.size() > 1) orders.push_back(InReverse(cluster));
   return orders;
+}
+
+void Append(std::vector<TrainingCluster> more, std::vector<TrainingCluster>& rows) {
+  for (TrainingCluster& row : more) rows.push_back(std::move(row));
 }
 
 }  // namespace
@@ -201,8 +234,13 @@ absl::StatusOr<TrainingCluster> MakeTrainingCluster(const Cluster& cluster, cons
       training.classes.push_back({.device_class = key.first,
                                   .nodes = static_cast<int32_t>(level.size()),
                                   .devices_per_node = static_cast<int32_t>(level.front().size()),
-                                  .memory_bytes = memory});
-      for (const Node& node : level) training.devices.insert(training.devices.end(), node.begin(), node.end());
+                                  .memory_bytes = memory,
+                                  .most_memory_bytes = memory});
+      int64_t& most = training.classes.back().most_memory_bytes;
+      for (const Node& node : level) {
+        most = std::max(most, MostMemory(cluster, node, reserved_bytes));
+        training.devices.insert(training.devices.end(), node.begin(), node.end());
+      }
     }
   }
   if (training.devices.empty()) return absl::FailedPreconditionError("must leave an accelerator");
@@ -231,12 +269,9 @@ TrainingCluster AsCloseAsCanBe(const TrainingCluster& cluster) {
 }
 
 bool HasUnlikeMemory(const TrainingCluster& cluster) {
-  const std::vector<TrainingClass>& classes = cluster.classes;
-  return std::any_of(classes.begin(), classes.end(), [&](const TrainingClass& a) {
-    return std::any_of(classes.begin(), classes.end(), [&](const TrainingClass& b) {
-      return IsSameButForMemory(a, b) && a.memory_bytes != b.memory_bytes;
-    });
-  });
+  return HasLevels(cluster) ||
+         std::any_of(cluster.classes.begin(), cluster.classes.end(),
+                     [](const TrainingClass& part) { return part.most_memory_bytes > part.memory_bytes; });
 }
 
 bool HasUnlikeDevices(const TrainingCluster& cluster) {
@@ -261,8 +296,8 @@ TrainingCluster WithLikeMemory(const TrainingCluster& cluster, AssumedMemory mem
       devices.emplace_back();
     } else {
       same->nodes += part.nodes;
-      same->memory_bytes = memory == AssumedMemory::kLeast ? std::min(same->memory_bytes, part.memory_bytes)
-                                                           : std::max(same->memory_bytes, part.memory_bytes);
+      same->memory_bytes = std::min(same->memory_bytes, part.memory_bytes);
+      same->most_memory_bytes = std::max(same->most_memory_bytes, part.most_memory_bytes);
     }
     std::vector<DeviceId>& own = devices[number];
     const auto middle = static_cast<std::ptrdiff_t>(own.size());
@@ -274,20 +309,20 @@ TrainingCluster WithLikeMemory(const TrainingCluster& cluster, AssumedMemory mem
   for (const std::vector<DeviceId>& own : devices) {
     alike.devices.insert(alike.devices.end(), own.begin(), own.end());
   }
-  return alike;
+  return memory == AssumedMemory::kLeast ? alike : WithMostMemory(std::move(alike));
 }
 
 std::vector<TrainingCluster> RowsOf(const TrainingCluster& cluster) {
   std::vector<TrainingCluster> rows = InBothOrders(cluster);
-  if (!HasUnlikeMemory(cluster)) return rows;
-  for (TrainingCluster& row : InBothOrders(WithLikeMemory(cluster, AssumedMemory::kLeast))) {
-    rows.push_back(std::move(row));
-  }
+  if (HasLevels(cluster)) Append(InBothOrders(WithLikeMemory(cluster, AssumedMemory::kLeast)), rows);
   return rows;
 }
 
 std::vector<TrainingCluster> BestRowsOf(const TrainingCluster& cluster) {
-  return InBothOrders(HasUnlikeMemory(cluster) ? WithLikeMemory(cluster, AssumedMemory::kMost) : cluster);
+  if (!HasUnlikeMemory(cluster)) return InBothOrders(cluster);
+  std::vector<TrainingCluster> rows = InBothOrders(WithMostMemory(cluster));
+  if (HasLevels(cluster)) Append(InBothOrders(WithLikeMemory(cluster, AssumedMemory::kMost)), rows);
+  return rows;
 }
 
 TrainingCluster FirstDevicesByClass(const TrainingCluster& cluster, const std::vector<int64_t>& counts) {

@@ -27,7 +27,10 @@ struct TrainingClass {
   int32_t nodes = 0;
   // Devices in use of each.
   int32_t devices_per_node = 0;
+  // Of the device that has least.
   int64_t memory_bytes = 0;
+  // Of the one that has most; not less.
+  int64_t most_memory_bytes = 0;
 
   int64_t devices() const { return int64_t{nodes} * devices_per_node; }
   // What a block of so many devices takes of the row: more than a node only whole nodes.
@@ -101,13 +104,15 @@ TrainingCluster AsCloseAsCanBe(const TrainingCluster& cluster);
 // The classes in the opposite order; the devices with them.
 TrainingCluster InReverse(const TrainingCluster& cluster);
 
-// Whether nodes that have as many devices of one class differ in their memory.
+// Whether some device has more memory than plans count on, or nodes that have as many devices of one class differ in
+// it.
 bool HasUnlikeMemory(const TrainingCluster& cluster);
 
 // Whether devices differ in their class or memory.
 bool HasUnlikeDevices(const TrainingCluster& cluster);
 
-// As if such nodes all had the memory of the one with the least, or the most: one class, whose blocks may be larger.
+// As if nodes that have as many devices of one class had the memory of the device with the least of them, or the most:
+// one class, whose blocks may be larger.
 enum class AssumedMemory { kLeast, kMost };
 TrainingCluster WithLikeMemory(const TrainingCluster& cluster, AssumedMemory memory);
 

@@ -14,6 +14,8 @@
 #include "core/joint/cost/stage_cost.h"
 #include "core/joint/plan/device_counts.h"
 #include "core/joint/plan/network_planning.h"
+#include "core/joint/plan/start_plan.h"
+#include "core/joint/plan/what_would_fit.h"
 #include "core/joint/search/joint_search.h"
 
 namespace planwright {
@@ -37,24 +39,44 @@ class MixSearch {
 
   absl::StatusOr<JointAnswer> Run() {
     Look();
-    if (!best_.has_value()) {
-      if (is_interrupted_ || !boxes_.empty()) return PlanOnFirst();
-      return PlanOn(FirstMix(), on_answer_);
+    if (!best_.has_value()) return is_interrupted_ || is_open_ ? PlanOnFirst() : PlanOn(FirstMix());
+    absl::StatusOr<JointAnswer> planned = PlanOn(best_counts_);
+    if (is_network() && !start_counts_.empty() && start_counts_ != best_counts_) {
+      // Places decide, so the start may do better where it is.
+      absl::StatusOr<JointAnswer> started = PlanOn(start_counts_);
+      const bool is_better = started.ok() && (!planned.ok() || started->plan.step < planned->plan.step);
+      if (is_better) planned = std::move(started);
     }
-    absl::StatusOr<JointAnswer> planned = PlanOn(best_counts_, on_answer_);
-    // Where there was no time for it, what is known is the answer.
     if (!planned.ok() && is_network()) return planned;
-    const bool is_complete = planned.ok() && (is_network() || planned->plan.step.count() <= best_ps());
-    JointAnswer answer = is_complete ? *std::move(planned) : *best_;
+    // Where there was no time for it, what is known is the answer.
+    JointAnswer answer = planned.ok() ? *std::move(planned) : *best_;
     JointPlan& plan = answer.plan;
+    if (!planned.ok()) {
+      plan.step_bound = plan.step;
+      plan.simulated_bound = plan.simulated_step;
+    } else if (!is_network() && best_ps() < plan.step.count()) {
+      // By less than the gap, of a kind that no search starts from.
+      TakePlan(answer);
+    }
     plan.step_bound = std::min(plan.step_bound, Picoseconds(bound_ps_));
     plan.simulated_bound = std::min(plan.simulated_bound, Picoseconds(floor_ps_));
     answer.is_interrupted = answer.is_interrupted || is_interrupted_;
+    if (!is_network()) answer.counters["start_fits"] = start_fits_;
     answer.counters["device_mixes_asked"] = asked_;
     return answer;
   }
 
  private:
+  // Puts the best plan in the place of another one, whose proofs and comparisons hold of it too.
+  void TakePlan(JointAnswer& answer) const {
+    JointPlan other = std::exchange(answer.plan, best_->plan);
+    answer.training = best_->training;
+    answer.plan.step_bound = std::min(other.step_bound, answer.plan.step);
+    answer.plan.simulated_bound = std::min(other.simulated_bound, answer.plan.simulated_step);
+    answer.plan.uniform_configurations = std::move(other.uniform_configurations);
+    answer.plan.worth = std::move(other.worth);
+  }
+
   bool is_network() const { return question_.training.pairs != nullptr; }
 
   // The box of least bound is divided, and what lies where it is divided is looked at, until nothing better is left.
@@ -64,29 +86,32 @@ class MixSearch {
     LookAtStart();
     BoundOf(PartWith(whole.low));
     BoundOf(PartWith(whole.high));
-    Add(std::move(whole));
+    Add(std::move(whole), std::nullopt);
     while (!boxes_.empty()) {
       const auto least = std::min_element(boxes_.begin(), boxes_.end(), [](const BoundedBox& a, const BoundedBox& b) {
         return a.bound_ps < b.bound_ps;
       });
       if (IsHopeless(*least) || asked_ >= kMostMixQuestions || CheckInterruption(limits_).has_value()) break;
-      const MixBox mixes = least->mixes;
+      const BoundedBox box = *least;
       boxes_.erase(least);
-      if (mixes.is_one()) {
-        bound_ps_ = std::min(bound_ps_, BoundOf(MostOf(mixes)));
+      if (box.mixes.is_one()) {
+        bound_ps_ = std::min(bound_ps_, std::max(box.bound_ps, BoundOf(MostOf(box.mixes))));
+        // Something might fit, and nothing was found.
+        is_open_ = is_open_ || !best_.has_value();
         continue;
       }
-      auto [fewer, more] = HalvesOf(mixes);
+      auto [fewer, more] = HalvesOf(box.mixes);
       BoundOf(PartWith(fewer.high));
-      Add(std::move(fewer));
-      Add(std::move(more));
+      Add(std::move(fewer), box.bound_ps);
+      Add(std::move(more), box.bound_ps);
     }
+    is_open_ = is_open_ || !boxes_.empty();
     is_interrupted_ = is_interrupted_ || CheckInterruption(limits_).has_value();
     for (const BoundedBox& box : boxes_) bound_ps_ = std::min(bound_ps_, box.bound_ps);
     bound_ps_ = std::min(bound_ps_, best_ps());
   }
 
-  // A plan to start from is no better than the best one on as many devices of its classes.
+  // A plan to start from, where it fits.
   void LookAtStart() {
     if (question_.start == nullptr) return;
     DeviceCounts counts(all_.size(), 0);
@@ -100,7 +125,26 @@ class MixSearch {
       }
       if (left > 0) return;
     }
-    if (TotalOf(counts) <= question_.most_total) BoundOf(counts);
+    if (TotalOf(counts) > question_.most_total) return;
+    // Its stages may leave devices of a node idle.
+    const auto widen = [&](std::size_t number, int64_t count) {
+      const int64_t room = question_.most_total - TotalOf(counts);
+      counts[number] += std::max<int64_t>(0, std::min({count, all_[number] - counts[number], room}));
+    };
+    for (std::size_t number = 0; number < counts.size(); ++number) {
+      const int64_t node = training_.classes[number].devices_per_node;
+      if (counts[number] > 0) widen(number, (node - counts[number] % node) % node);
+    }
+    for (std::size_t number = 0; number < counts.size(); ++number) {
+      if (counts[number] > 0) widen(number, question_.most_total);
+    }
+    start_counts_ = counts;
+    for (const TrainingCluster& row : RowsOf(FirstDevicesByClass(training_, counts))) {
+      std::optional<StartPlan> start = StartFrom(*question_.start, RequestOn(row));
+      if (!start.has_value()) continue;
+      start_fits_ = std::max<int64_t>(start_fits_, start->is_as_given ? 2 : 1);
+      if (start->plan.step.count() < best_ps()) Keep(counts, row, std::move(start->plan));
+    }
   }
 
   int64_t best_ps() const { return best_.has_value() ? best_->plan.step.count() : kMaxQuantity; }
@@ -147,8 +191,7 @@ class MixSearch {
   }
 
   void Keep(const DeviceCounts& counts, const TrainingCluster& row, JointPlan plan) {
-    best_ =
-        JointAnswer{.plan = std::move(plan), .training = row, .is_interrupted = true, .counters = {{"start_fits", 0}}};
+    best_ = JointAnswer{.plan = std::move(plan), .training = row, .is_interrupted = true, .counters = {}};
     best_counts_ = counts;
     if (is_network()) return;
     SimulateJointPlan(question_.pricer, DeviceRow(row), best_->plan);
@@ -157,6 +200,8 @@ class MixSearch {
 
   struct Least {
     int64_t bound_ps = kMaxQuantity;
+    // What no step takes less than, task by task.
+    int64_t floor_ps = kMaxQuantity;
     // Something fits that may be better than what is known.
     bool is_open = false;
   };
@@ -168,20 +213,23 @@ class MixSearch {
       const JointOutcome outcome = Ask(AsCloseAsCanBe(row));
       const bool is_open = outcome.plan.has_value() || outcome.is_interrupted;
       if (is_open || best_.has_value()) least.bound_ps = std::min(least.bound_ps, outcome.step_bound_ps);
+      least.floor_ps = std::min(least.floor_ps, outcome.simulated_floor_ps);
       least.is_open = least.is_open || is_open;
     }
     return least;
   }
 
-  // A box in which something may be better.
-  void Add(MixBox mixes) {
+  // A box in which something may be better, which is part of one with such a bound.
+  void Add(MixBox mixes, std::optional<int64_t> bound_of_all) {
     const DeviceCounts most = MostOf(mixes);
     if (most.back() < 0 || TotalOf(most) == 0) return;
     const Least least = LeastOn(FirstDevicesByClass(training_, most));
+    if (!bound_of_all.has_value()) floor_ps_ = least.floor_ps;
+    const int64_t bound_ps = std::max(least.bound_ps, bound_of_all.value_or(0));
     if (least.is_open) {
-      boxes_.push_back({std::move(mixes), least.bound_ps});
+      boxes_.push_back({std::move(mixes), bound_ps});
     } else {
-      bound_ps_ = std::min(bound_ps_, least.bound_ps);
+      bound_ps_ = std::min(bound_ps_, bound_ps);
     }
   }
 
@@ -197,32 +245,49 @@ class MixSearch {
 
   JointOutcome Ask(const TrainingCluster& row) {
     ++asked_;
-    JointRequest request{question_.pricer, row, question_.settings, question_.reserved_bytes, question_.relative_gap};
+    JointRequest request = RequestOn(row);
     if (best_.has_value()) request.known_step_ps = best_ps();
     JointOutcome outcome = SearchJoint(request, limits_, [](const JointPlan&) {});
     is_interrupted_ = is_interrupted_ || outcome.is_interrupted;
-    floor_ps_ = std::min(floor_ps_, outcome.simulated_floor_ps);
     return outcome;
   }
 
-  absl::StatusOr<JointAnswer> PlanOn(const DeviceCounts& counts,
-                                     const std::function<void(const JointAnswer&)>& on_answer) const {
+  JointRequest RequestOn(const TrainingCluster& row) const {
+    return {question_.pricer, row, question_.settings, question_.reserved_bytes, question_.relative_gap};
+  }
+
+  // In full, from the best plan that is known there.
+  absl::StatusOr<JointAnswer> PlanOn(const DeviceCounts& counts) const {
     const TrainingCluster part = is_network() ? question_.training : FirstDevicesByClass(training_, counts);
     JointQuestion asked = {question_.pricer,   question_.cluster,        part,
                            question_.settings, question_.reserved_bytes, question_.relative_gap};
-    asked.start = question_.start;
     asked.is_part = true;
-    if (is_network()) asked.most_devices = counts;
     asked.all = question_.all;
-    return (is_network() ? PlanOnNetwork : PlanJointly)(asked, limits_, on_answer);
+    if (is_network()) {
+      asked.start = question_.start;
+      asked.most_devices = counts;
+      return PlanOnNetwork(asked, limits_, on_answer_);
+    }
+    JointStart known;
+    if (best_.has_value()) {
+      known.plan = best_->plan;
+      const DeviceRow row(best_->training);
+      for (const JointStage& stage : known.plan.stages) {
+        known.classes.emplace_back(row.At(row.ClassOf(stage.first_slot)).device_class);
+      }
+      asked.start = &known;
+    }
+    return PlanJointly(asked, limits_, on_answer_);
   }
 
   // Nothing was found, but something may be there.
   absl::StatusOr<JointAnswer> PlanOnFirst() const {
-    absl::StatusOr<JointAnswer> planned = PlanOn(FirstMix(), on_answer_);
+    absl::StatusOr<JointAnswer> planned = PlanOn(start_counts_.empty() ? FirstMix() : start_counts_);
     if (planned.ok() || !InfeasibilityOf(planned.status()).has_value()) return planned;
-    return NoPlanFoundError("no plan was found on any mix of devices that was looked at; allow more time",
-                            SpentLimit::kTime);
+    if (CheckInterruption(limits_).has_value()) return NotWithinLimitsError(limits_);
+    return NoPlanFoundError(
+        "no plan was found on any of the numbers of devices of each class that were looked at; that there is none is "
+        "not proven: name the hosts to use (--hosts)");
   }
 
   const JointQuestion& question_;
@@ -238,9 +303,14 @@ class MixSearch {
   // The best plan so far and the part that it is on.
   std::optional<JointAnswer> best_;
   DeviceCounts best_counts_;
+  // Those of the plan to start from, and how it fits them (JointQuestion::start); empty: there is none here.
+  DeviceCounts start_counts_;
+  int64_t start_fits_ = 0;
   int64_t bound_ps_ = kMaxQuantity;
   int64_t floor_ps_ = kMaxQuantity;
   bool is_interrupted_ = false;
+  // Some part may hold a plan though none was found.
+  bool is_open_ = false;
 };
 
 }  // namespace

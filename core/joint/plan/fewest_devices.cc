@@ -389,12 +389,14 @@ class FewestDevices {
     const std::string found =
         absl::StrCat(TotalOf(reached_), " devices do, and ", most, " may be used (--max_devices)");
     if (LeastNotRefuted() <= most) {
-      return NoPlanFoundError(found + "; whether some that many do is open: allow more time, or more devices",
-                              SpentLimit::kTime);
+      const bool is_timely = !CheckInterruption(limits_).has_value();
+      return NoPlanFoundError(found + "; whether as many do is open: allow more " + (is_timely ? "devices" : "time"),
+                              is_timely ? SpentLimit::kNone : SpentLimit::kTime);
     }
     Infeasibility infeasibility;
-    if (is_any_step()) infeasibility.minimum_devices = static_cast<int32_t>(LeastNotRefuted());
-    infeasibility.Add({.resource = "devices", .subject = "", .description = found + "; fewer do not"});
+    if (is_any_step()) infeasibility.minimum_devices = static_cast<int32_t>(TotalOf(reached_));
+    infeasibility.Add(
+        {.resource = "devices", .subject = "", .description = absl::StrCat(found, "; no ", most, " of them do")});
     return InfeasibleError(infeasibility);
   }
 

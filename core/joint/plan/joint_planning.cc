@@ -126,7 +126,8 @@ class JointPlanner {
     if (has_unlike_memory_) {
       for (const TrainingCluster& row : bound_rows_) {
         const JointOutcome outcome = SearchJoint(RequestOf(row, question_.settings), limits_, [](const JointPlan&) {});
-        if (outcome.plan.has_value() || outcome.is_interrupted) return NotFoundInUnlikeMemory();
+        if (outcome.plan.has_value()) return NotFoundInUnlikeMemory();
+        if (outcome.is_interrupted) return NotWithinLimitsError(limits_);
       }
     }
     return NothingFitsError(question_, rows_.front(), limits_);

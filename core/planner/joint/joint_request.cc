@@ -6,6 +6,7 @@
 #include <iterator>
 #include <limits>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -167,7 +168,7 @@ class JointRequestRun {
     ASSIGN_OR_RETURN(Plan plan, VerifiedPlan(answer, options));
     if (counts_devices) NoteDevices(answer, plan);
     NoteStop(limits, answer.is_interrupted, plan);
-    AddBaselines(question, limits, plan);
+    AddBaselines(question, question.most_total > 0 ? answer.training : AllowedOf(training_, problem_), limits, plan);
     // What was left out meanwhile is nothing to give others who ask the same.
     if (limits.stop.stop_requested()) NoteStop(limits, true, plan);
     if (start.has_value()) NoteStart(answer, plan);
@@ -249,7 +250,7 @@ class JointRequestRun {
             .reserved_bytes = problem_.memory_model.reserved_bytes,
             .relative_gap = options.relative_gap > 0 ? options.relative_gap : kJointGap,
             .start = start,
-            .is_part = problem_.devices_to_use.max_devices.has_value(),
+            .is_part = problem_.devices_to_use.max_devices.has_value() && MostTotalOf(training_, problem_) == 0,
             .most_total = MostTotalOf(training_, problem_),
             .most_devices = MostDevicesOf(training_, problem_),
             .all = all_.has_value() ? &*all_ : nullptr};
@@ -264,10 +265,11 @@ class JointRequestRun {
         absl::StrCat("the verifier rejected the plan, please report this: ", violations.ToStatus().message()));
   }
 
-  void AddBaselines(const JointQuestion& question, const SolveLimits& limits, Plan& plan) const {
+  void AddBaselines(const JointQuestion& question, const TrainingCluster& training, const SolveLimits& limits,
+                    Plan& plan) const {
     // Baselines would use all devices.
     if (problem_.objective == Objective::kMinDevices) return;
-    const TrainingCluster allowed = WithLikeMemory(AllowedOf(question.training, problem_), AssumedMemory::kLeast);
+    const TrainingCluster allowed = WithLikeMemory(training, AssumedMemory::kLeast);
     const bool is_cut_off = plan.provenance.stop_reason == StopReason::kCancelled;
     const BaselineQuestion asked{question.pricer, allowed, question.settings, question.reserved_bytes};
     for (const JointBaseline& baseline : JointBaselines(asked, limits, is_cut_off)) {
@@ -394,7 +396,9 @@ class DivisionSearch {
   void LookAt(const OperatorLayers& division, absl::StatusOr<Plan>& best) {
     ResolvedProblem problem = input_.problem;
     problem.start_from.reset();
-    if (best.ok()) {
+    // Where devices are chosen as well, all together say little of what some may do.
+    const bool is_some = MostTotalOf(training_, problem) > 0;
+    if (best.ok() && !is_some) {
       const OtherLayers other = JointRequestRun({input_.graph, input_.cluster, problem}, training_, division)
                                     .LookBehind(*best, options_, limits_);
       is_interrupted_ = is_interrupted_ || other.is_interrupted;
@@ -403,6 +407,7 @@ class DivisionSearch {
       if (!other.has_better) return;
     }
     absl::StatusOr<Plan> plan = PlanOf(division, problem);
+    if (best.ok() && is_some) NoteBounds(plan);
     if (!plan.ok() || (best.ok() && plan->objective >= best->objective)) return;
     if (best.ok()) {
       plan->warnings.insert(plan->warnings.begin(), best->warnings.begin(), best->warnings.end());
@@ -411,6 +416,14 @@ class DivisionSearch {
       simulated_bound_ps_ = std::min(simulated_bound_ps_, best->joint->simulated_bound.count());
     }
     best = std::move(plan);
+  }
+
+  // Of a division that was searched for itself. Where nothing fits, no plan of it is better.
+  void NoteBounds(const absl::StatusOr<Plan>& plan) {
+    if (InfeasibilityOf(plan.status()).has_value()) return;
+    bound_ps_ = std::min(bound_ps_, plan.ok() ? plan->lower_bound.count() : 0);
+    simulated_bound_ps_ = std::min(simulated_bound_ps_, plan.ok() ? plan->joint->simulated_bound.count() : 0);
+    is_interrupted_ = is_interrupted_ || !plan.ok();
   }
 
   // Lowers the bounds of the plan to those of all divisions.
@@ -490,7 +503,12 @@ std::vector<std::string> SaidInVain(const OperatorGraph& graph, const Cluster& c
         "gradients and optimizer are those of Adam in mixed precision (docs/training-costs.md, section 5)");
   }
   if (graph.transformer.has_value() && graph.transformer->eight_bit_products) {
-    for (const DeviceClass& device_class : cluster.device_classes) {
+    std::set<DeviceClassId> classes;
+    for (const DeviceId device : SelectedDevices(cluster, problem.devices_to_use)) {
+      classes.insert(cluster.devices[device.index()].device_class);
+    }
+    for (const DeviceClassId number : classes) {
+      const DeviceClass& device_class = cluster.device_classes[number.index()];
       const bool has_none =
           device_class.kind == DeviceKind::kAccelerator && TrainingEfficiencyOf(device_class).eight_bit_gain <= 1;
       if (!has_none) continue;

@@ -78,6 +78,45 @@ TEST(TrainingClusterTest, NodesOfUnlikeSizesAreClasses) {
   EXPECT_EQ(training.devices.back(), DeviceId(7));
 }
 
+// Six nodes that reserve 0, 1, 2, 3, 12 and 30 GiB: four levels, divided where they are furthest apart.
+TEST(TrainingClusterTest, NodesWithLessMemoryAreClassesBehindTheOthers) {
+  constexpr int64_t kGiB = int64_t{1} << 30;
+  Cluster cluster = MakeZooCluster("dgx-a100:6").value();
+  const std::vector<int64_t> reserved = {2, 30, 0, 3, 12, 1};
+  for (std::size_t device = 0; device < cluster.devices.size(); ++device) {
+    cluster.devices[device].reserved_memory_bytes = reserved[device / 8] * kGiB;
+  }
+  const int64_t whole = UsableMemoryBytes(cluster, DeviceId(16)).value();
+  const TrainingCluster levels = TrainingOf(cluster);
+  ASSERT_EQ(NodesOf(levels), (std::vector<std::pair<int32_t, int32_t>>{{1, 8}, {3, 8}, {1, 8}, {1, 8}}));
+  EXPECT_EQ(levels.devices.front(), DeviceId(16));
+  EXPECT_EQ(levels.devices[8], DeviceId(0));
+  EXPECT_EQ(levels.classes[1].memory_bytes, whole - 3 * kGiB);
+  EXPECT_EQ(levels.classes[1].most_memory_bytes, whole - 1 * kGiB);
+  EXPECT_EQ(levels.classes[3].memory_bytes, whole - 30 * kGiB);
+  EXPECT_TRUE(HasUnlikeMemory(levels));
+  const TrainingCluster least = WithLikeMemory(levels, AssumedMemory::kLeast);
+  EXPECT_EQ(NodesOf(least), (std::vector<std::pair<int32_t, int32_t>>{{6, 8}}));
+  EXPECT_EQ(least.classes[0].memory_bytes, whole - 30 * kGiB);
+  EXPECT_EQ(least.devices.front(), DeviceId(0));
+  EXPECT_EQ(RowsOf(levels).size(), 3U);
+  for (const TrainingCluster& row : BestRowsOf(levels)) {
+    for (const TrainingClass& part : row.classes) EXPECT_EQ(part.memory_bytes, whole);
+  }
+}
+
+// One device with less makes its node as small, but not what bounds speak of.
+TEST(TrainingClusterTest, TheBestRowsHaveTheMostThatAnyDeviceHas) {
+  Cluster cluster = MakeZooCluster("dgx-a100:1").value();
+  cluster.devices[3].reserved_memory_bytes = int64_t{1} << 30;
+  const TrainingCluster training = TrainingOf(cluster);
+  EXPECT_EQ(training.classes[0].memory_bytes, UsableMemoryBytes(cluster, DeviceId(3)).value());
+  EXPECT_TRUE(HasUnlikeMemory(training));
+  EXPECT_EQ(RowsOf(training).size(), 1U);
+  ASSERT_EQ(BestRowsOf(training).size(), 1U);
+  EXPECT_EQ(BestRowsOf(training)[0].classes[0].memory_bytes, UsableMemoryBytes(cluster, DeviceId(0)).value());
+}
+
 TEST(TrainingClusterTest, FirstDevicesAreAsManyAsAreAskedFor) {
   const TrainingCluster all = TrainingOf(MakeZooCluster("dgx-a100:4").value());
   EXPECT_EQ(NodesOf(FirstDevices(all, 5)), (std::vector<std::pair<int32_t, int32_t>>{{1, 5}}));

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -170,6 +171,42 @@ TEST(JointMonotonyTest, SomeMemoryIsNeverWorseThanNone) {
     ExpectNoWorse(all, less);
   }
   EXPECT_GE(with_less, static_cast<int>(NumCases(60) / 4));
+}
+
+// However little time there is, a plan to start from is no better than the answer, though other devices are chosen
+// first.
+TEST(JointMonotonyTest, AStartOnSomeDevicesOfTwoClassesIsNoBetterThanTheAnswer) {
+  int started = 0;
+  for (uint64_t seed = 5; seed <= 5 * NumCases(12); seed += 5) {
+    SCOPED_TRACE(seed);
+    const JointTestRequest request = RandomMonotonyRequest(seed);
+    if (request.cluster.device_classes.size() == 1) continue;
+    JointTestRequest narrow = request;
+    for (std::size_t device = 0; device < request.cluster.devices.size(); ++device) {
+      const bool is_first = request.cluster.devices[device].device_class == DeviceClassId(0);
+      if (is_first) narrow.problem.devices_to_use.excluded_devices.emplace_back(device);
+    }
+    const std::optional<Plan> start = PlanOf(narrow);
+    if (!start.has_value()) continue;
+    ++started;
+    JointTestRequest some = request;
+    some.problem.start_from = PlacementOf(*start);
+    some.problem.devices_to_use.max_devices =
+        static_cast<int32_t>(request.cluster.devices.size() - narrow.problem.devices_to_use.excluded_devices.size());
+    const std::optional<Plan> whole = PlanOf(some);
+    ASSERT_TRUE(whole.has_value());
+    EXPECT_LE(whole->objective, start->objective);
+    TaskArena arena(1);
+    PlannerObserver observer;
+    SolveLimits limits;
+    limits.deadline = std::chrono::steady_clock::now();
+    const absl::StatusOr<Plan> hasty =
+        MakePlan({some.graph, some.cluster, some.problem, some.options}, ModelLimits(), limits, arena, observer);
+    ASSERT_TRUE(hasty.ok()) << hasty.status();
+    EXPECT_LE(hasty->objective, start->objective);
+    EXPECT_LE(hasty->lower_bound, whole->objective);
+  }
+  EXPECT_GT(started, 0);
 }
 
 // Two classes, any number of devices of each: the best of these.
