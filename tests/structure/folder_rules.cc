@@ -78,7 +78,7 @@ std::vector<FolderRule> CoreRules() {
       {"core/joint/plan",
        {"core/base", "core/model", "core/joint/cost", "core/joint/place", "core/joint/search"},
        not_in_core,
-       {"fewest_devices", "joint_planning", "network_planning", "other_layers", "settings"}},
+       {"device_mixes", "fewest_devices", "joint_planning", "network_planning", "other_layers", "settings"}},
       {"core/joint/operators",
        {"core/base", "core/model", "core/cost/terms", "core/graph", "core/joint/cost", "core/joint/plan"},
        not_in_core,
