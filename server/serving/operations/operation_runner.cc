@@ -4,6 +4,17 @@
 #include <utility>
 
 namespace planwright::server {
+namespace {
+
+// Waits, at most until `stop`.
+void PauseUntil(std::chrono::milliseconds time, const std::stop_token& stop) {
+  std::mutex mutex;
+  std::unique_lock lock(mutex);
+  std::condition_variable_any never;
+  never.wait_for(lock, stop, time, [] { return false; });
+}
+
+}  // namespace
 
 void OperationJob::Save(std::string incumbent, std::string progress) {
   const std::lock_guard lock(mutex_);
@@ -11,10 +22,7 @@ void OperationJob::Save(std::string incumbent, std::string progress) {
 }
 
 bool OperationJob::Pause(std::chrono::milliseconds time) const {
-  std::mutex mutex;
-  std::unique_lock lock(mutex);
-  std::condition_variable_any never;
-  never.wait_for(lock, stop(), time, [] { return false; });
+  PauseUntil(time, stop());
   return !stop().stop_requested();
 }
 
@@ -117,7 +125,7 @@ void OperationRunner::Run(const JobPtr& job, const std::stop_token& stop) {
     running_.erase(place);
   }
   // Somebody with a better store may take it; at once it would be this worker again.
-  if (gave_up) Pause(options_.idle_poll, stop);
+  if (gave_up) PauseUntil(options_.idle_poll, stop);
 }
 
 void OperationRunner::Conclude(OperationJob& job, const OperationEnd& end, const std::stop_token& stop) {
@@ -137,13 +145,13 @@ void OperationRunner::Conclude(OperationJob& job, const OperationEnd& end, const
     if (told.code() != absl::StatusCode::kUnavailable) return Report(operation, "lost", told);
     // Its lease runs out, and whoever takes it over begins with what was saved.
     if (stop.stop_requested()) return Report(operation, "lost", told);
-    Pause(options_.save_interval, stop);
+    PauseUntil(options_.save_interval, stop);
   }
 }
 
 void OperationRunner::KeepLeases(const std::stop_token& stop) {
   while (!stop.stop_requested()) {
-    Pause(options_.save_interval, stop);
+    PauseUntil(options_.save_interval, stop);
     std::vector<JobPtr> jobs;
     {
       const std::lock_guard lock(mutex_);
@@ -194,13 +202,6 @@ void OperationRunner::Lose(OperationJob& job) {
     if (std::exchange(job.is_lost_, true)) return;
   }
   job.stop_.request_stop();
-}
-
-void OperationRunner::Pause(std::chrono::milliseconds time, const std::stop_token& stop) {
-  std::mutex mutex;
-  std::unique_lock lock(mutex);
-  std::condition_variable_any never;
-  never.wait_for(lock, stop, time, [] { return false; });
 }
 
 void OperationRunner::Report(const Operation& operation, const char* event, const absl::Status& why) const {

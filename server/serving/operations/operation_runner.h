@@ -123,8 +123,6 @@ class OperationRunner {
   void Attend(OperationJob& job);
   void SaveUnsaved(OperationJob& job);
   static void Lose(OperationJob& job);
-  // Waits, at most until `stop`.
-  static void Pause(std::chrono::milliseconds time, const std::stop_token& stop);
   void Report(const Operation& operation, const char* event, const absl::Status& why = absl::OkStatus()) const;
 
   Store& store_;
