@@ -98,28 +98,42 @@ std::map<std::pair<DeviceClassId, int64_t>, std::vector<Node>> NodesOf(const Clu
   return alike;
 }
 
-int64_t LeastMemory(const Cluster& cluster, const std::vector<DeviceId>& devices, int64_t reserved_bytes) {
-  int64_t least = std::numeric_limits<int64_t>::max() / 4;
-  for (const DeviceId device : devices) {
-    least = std::min(least, UsableMemoryBytes(cluster, device).value_or(least));
+// Of all devices of a node, or of several.
+struct MemoryRange {
+  int64_t least = std::numeric_limits<int64_t>::max();
+  int64_t most = std::numeric_limits<int64_t>::min();
+
+  void Add(const MemoryRange& other) {
+    least = std::min(least, other.least);
+    most = std::max(most, other.most);
   }
-  return least - reserved_bytes;
+};
+
+MemoryRange MemoryOf(const Cluster& cluster, const Node& node, int64_t reserved_bytes) {
+  constexpr int64_t kUnlimited = std::numeric_limits<int64_t>::max() / 4;
+  MemoryRange range;
+  for (const DeviceId device : node) {
+    const int64_t bytes = UsableMemoryBytes(cluster, device).value_or(kUnlimited) - reserved_bytes;
+    range.Add({bytes, bytes});
+  }
+  return range;
 }
 
-int64_t MostMemory(const Cluster& cluster, const std::vector<DeviceId>& devices, int64_t reserved_bytes) {
-  int64_t most = 0;
-  for (const DeviceId device : devices) {
-    most = std::max(most, UsableMemoryBytes(cluster, device).value_or(std::numeric_limits<int64_t>::max() / 4));
-  }
-  return most - reserved_bytes;
-}
+struct MemoryLevel {
+  std::vector<Node> nodes;
+  MemoryRange memory;
+};
 
 // Nodes by what each of their devices has at least, the most first: one level for each number of bytes, or as many as
 // are told apart, divided where these are furthest apart.
-std::map<int64_t, std::vector<Node>, std::greater<>> ByMemory(const Cluster& cluster, const std::vector<Node>& nodes,
-                                                              int64_t reserved_bytes) {
+std::map<int64_t, MemoryLevel, std::greater<>> ByMemory(const Cluster& cluster, const std::vector<Node>& nodes,
+                                                        int64_t reserved_bytes) {
+  std::vector<MemoryRange> ranges;
   std::set<int64_t> sizes;
-  for (const Node& node : nodes) sizes.insert(LeastMemory(cluster, node, reserved_bytes));
+  for (const Node& node : nodes) {
+    ranges.push_back(MemoryOf(cluster, node, reserved_bytes));
+    sizes.insert(ranges.back().least);
+  }
   std::vector<std::pair<int64_t, int64_t>> steps;
   for (auto size = std::next(sizes.begin()); size != sizes.end(); ++size) {
     steps.emplace_back(*std::prev(size) - *size, -*size);
@@ -129,9 +143,11 @@ std::map<int64_t, std::vector<Node>, std::greater<>> ByMemory(const Cluster& clu
   steps.resize(std::min(steps.size(), kMostMemoryLevels - 1));
   std::set<int64_t> least{*sizes.begin()};
   for (const auto& [width, size] : steps) least.insert(-size);
-  std::map<int64_t, std::vector<Node>, std::greater<>> levels;
-  for (const Node& node : nodes) {
-    levels[*std::prev(least.upper_bound(LeastMemory(cluster, node, reserved_bytes)))].push_back(node);
+  std::map<int64_t, MemoryLevel, std::greater<>> levels;
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    MemoryLevel& level = levels[*std::prev(least.upper_bound(ranges[i].least))];
+    level.nodes.push_back(nodes[i]);
+    level.memory.Add(ranges[i]);
   }
   return levels;
 }
@@ -188,12 +204,6 @@ TrainingCluster WithMostMemory(TrainingCluster cluster) {
   return cluster;
 }
 
-std::vector<TrainingCluster> InBothOrders(const TrainingCluster& cluster) {
-  std::vector<TrainingCluster> orders = {cluster};
-  if (cluster.classes.size() > 1) orders.push_back(InReverse(cluster));
-  return orders;
-}
-
 void Append(std::vector<TrainingCluster> more, std::vector<TrainingCluster>& rows) {
   for (TrainingCluster& row : more) rows.push_back(std::move(row));
 }
@@ -230,17 +240,13 @@ absl::StatusOr<TrainingCluster> MakeTrainingCluster(const Cluster& cluster, cons
                            .groups = networks->groups,
                            .node_span = networks->devices_per_node};
   for (const auto& [key, nodes] : NodesOf(cluster, usable, networks->devices_per_node)) {
-    for (const auto& [memory, level] : ByMemory(cluster, nodes, reserved_bytes)) {
+    for (const auto& [least, level] : ByMemory(cluster, nodes, reserved_bytes)) {
       training.classes.push_back({.device_class = key.first,
-                                  .nodes = static_cast<int32_t>(level.size()),
-                                  .devices_per_node = static_cast<int32_t>(level.front().size()),
-                                  .memory_bytes = memory,
-                                  .most_memory_bytes = memory});
-      int64_t& most = training.classes.back().most_memory_bytes;
-      for (const Node& node : level) {
-        most = std::max(most, MostMemory(cluster, node, reserved_bytes));
-        training.devices.insert(training.devices.end(), node.begin(), node.end());
-      }
+                                  .nodes = static_cast<int32_t>(level.nodes.size()),
+                                  .devices_per_node = static_cast<int32_t>(level.nodes.front().size()),
+                                  .memory_bytes = least,
+                                  .most_memory_bytes = level.memory.most});
+      for (const Node& node : level.nodes) training.devices.insert(training.devices.end(), node.begin(), node.end());
     }
   }
   if (training.devices.empty()) return absl::FailedPreconditionError("must leave an accelerator");
@@ -266,6 +272,11 @@ TrainingCluster AsCloseAsCanBe(const TrainingCluster& cluster) {
   if (!cluster.groups.empty()) closest.between = cluster.groups.front().link;
   closest.groups.clear();
   return closest;
+}
+
+std::vector<TrainingCluster> OrdersOf(const TrainingCluster& cluster) {
+  if (cluster.classes.size() == 1) return {cluster};
+  return {cluster, InReverse(cluster)};
 }
 
 bool HasUnlikeMemory(const TrainingCluster& cluster) {
@@ -313,15 +324,15 @@ TrainingCluster WithLikeMemory(const TrainingCluster& cluster, AssumedMemory mem
 }
 
 std::vector<TrainingCluster> RowsOf(const TrainingCluster& cluster) {
-  std::vector<TrainingCluster> rows = InBothOrders(cluster);
-  if (HasLevels(cluster)) Append(InBothOrders(WithLikeMemory(cluster, AssumedMemory::kLeast)), rows);
+  std::vector<TrainingCluster> rows = OrdersOf(cluster);
+  if (HasLevels(cluster)) Append(OrdersOf(WithLikeMemory(cluster, AssumedMemory::kLeast)), rows);
   return rows;
 }
 
 std::vector<TrainingCluster> BestRowsOf(const TrainingCluster& cluster) {
-  if (!HasUnlikeMemory(cluster)) return InBothOrders(cluster);
-  std::vector<TrainingCluster> rows = InBothOrders(WithMostMemory(cluster));
-  if (HasLevels(cluster)) Append(InBothOrders(WithLikeMemory(cluster, AssumedMemory::kMost)), rows);
+  if (!HasUnlikeMemory(cluster)) return OrdersOf(cluster);
+  std::vector<TrainingCluster> rows = OrdersOf(WithMostMemory(cluster));
+  if (HasLevels(cluster)) Append(OrdersOf(WithLikeMemory(cluster, AssumedMemory::kMost)), rows);
   return rows;
 }
 

@@ -104,6 +104,9 @@ TrainingCluster AsCloseAsCanBe(const TrainingCluster& cluster);
 // The classes in the opposite order; the devices with them.
 TrainingCluster InReverse(const TrainingCluster& cluster);
 
+// The orders in which a pipeline may pass the classes.
+std::vector<TrainingCluster> OrdersOf(const TrainingCluster& cluster);
+
 // Whether some device has more memory than plans count on, or nodes that have as many devices of one class differ in
 // it.
 bool HasUnlikeMemory(const TrainingCluster& cluster);

@@ -172,7 +172,7 @@ class MixSearch {
     return counts;
   }
 
-  DeviceCounts FirstMix() const { return PartWith(DeviceCounts(all_.begin(), all_.end() - 1)); }
+  DeviceCounts FirstMix() const { return CountsByClass(training_, question_.most_total); }
 
   // What no plan on such a part takes less than, wherever its devices are; keeps the best plan.
   int64_t BoundOf(const DeviceCounts& counts) {
@@ -209,8 +209,8 @@ class MixSearch {
   // On a part, as if its devices were as close and had as much memory as any.
   Least LeastOn(const TrainingCluster& part) {
     Least least;
-    for (const TrainingCluster& row : BestRowsOf(part)) {
-      const JointOutcome outcome = Ask(AsCloseAsCanBe(row));
+    for (const TrainingCluster& row : BestRowsOf(AsCloseAsCanBe(part))) {
+      const JointOutcome outcome = Ask(row);
       const bool is_open = outcome.plan.has_value() || outcome.is_interrupted;
       if (is_open || best_.has_value()) least.bound_ps = std::min(least.bound_ps, outcome.step_bound_ps);
       least.floor_ps = std::min(least.floor_ps, outcome.simulated_floor_ps);

@@ -230,17 +230,19 @@ class FewestDevices {
 
   Reply AskInRows(const TrainingCluster& part) const {
     Reply best;
-    best.decision = Decision::kRefuted;
+    bool is_open = false;
+    bool is_interrupted = false;
     for (const TrainingCluster& row : RowsOf(part)) {
       Reply reply = AskInRow(row);
       if (reply.decision == Decision::kReached) return reply;
+      is_open = is_open || reply.decision == Decision::kOpen;
+      is_interrupted = is_interrupted || reply.is_interrupted;
       const bool is_better = reply.plan.has_value() && (!best.plan.has_value() || reply.plan->step < best.plan->step);
-      reply.is_interrupted = best.is_interrupted = reply.is_interrupted || best.is_interrupted;
-      if (reply.decision == Decision::kOpen) best.decision = Decision::kOpen;
-      reply.decision = best.decision;
       if (is_better) best = std::move(reply);
     }
-    if (HasUnlikeMemory(part) && best.decision == Decision::kRefuted) best.decision = DecisionOnBestRows(part);
+    is_open = is_open || (HasUnlikeMemory(part) && DecisionOnBestRows(part) == Decision::kOpen);
+    best.decision = is_open ? Decision::kOpen : Decision::kRefuted;
+    best.is_interrupted = is_interrupted;
     return best;
   }
 

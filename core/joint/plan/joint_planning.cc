@@ -33,11 +33,7 @@ class JointPlanner {
         limits_(limits),
         on_answer_(on_answer),
         rows_(RowsOf(question.training)),
-        bound_rows_(BestRowsOf(question.training)),
-        has_unlike_memory_(HasUnlikeMemory(question.training)) {
-    // Bounds speak of all parts that have as many devices.
-    if (is_close()) std::transform(bound_rows_.begin(), bound_rows_.end(), bound_rows_.begin(), &AsCloseAsCanBe);
-  }
+        bound_rows_(BoundRowsOf(question)) {}
 
   absl::StatusOr<JointAnswer> Run() {
     JointAnswer answer;
@@ -55,7 +51,7 @@ class JointPlanner {
       answer.training = row;
     }
     if (!best.has_value()) return NoPlan(answer.is_interrupted);
-    if (is_close() || has_unlike_memory_) LookAtBoundRows(best->step.count(), answer);
+    if (HasOtherBoundRows(question_)) LookAtBoundRows(best->step.count(), answer);
     answer.plan = *std::move(best);
     Complete(answer);
     return answer;
@@ -76,9 +72,6 @@ class JointPlanner {
     }
     return best;
   }
-
-  // Other parts may be closer together than this one.
-  bool is_close() const { return question_.is_part && !question_.training.groups.empty(); }
 
   void NoteBounds(const JointOutcome& outcome, JointAnswer& answer) {
     bound_ = std::min(bound_, outcome.step_bound_ps);
@@ -123,7 +116,7 @@ class JointPlanner {
 
   absl::Status NoPlan(bool is_interrupted) const {
     if (is_interrupted) return NotWithinLimitsError(limits_);
-    if (has_unlike_memory_) {
+    if (HasUnlikeMemory(question_.training)) {
       for (const TrainingCluster& row : bound_rows_) {
         const JointOutcome outcome = SearchJoint(RequestOf(row, question_.settings), limits_, [](const JointPlan&) {});
         if (outcome.plan.has_value()) return NotFoundInUnlikeMemory();
@@ -183,9 +176,7 @@ class JointPlanner {
   const std::function<void(const JointAnswer&)>& on_answer_;
   int64_t best_reported_ = kMaxQuantity;
   const std::vector<TrainingCluster> rows_;
-  // What no plan on these beats, none does.
-  std::vector<TrainingCluster> bound_rows_;
-  const bool has_unlike_memory_;
+  const std::vector<TrainingCluster> bound_rows_;
   int64_t bound_ = kMaxQuantity;
   // What no step beats, task by task, by the families alone.
   int64_t simulated_floor_ = kMaxQuantity;
@@ -193,6 +184,15 @@ class JointPlanner {
 };
 
 }  // namespace
+
+std::vector<TrainingCluster> BoundRowsOf(const JointQuestion& question) {
+  return BestRowsOf(question.is_part ? AsCloseAsCanBe(question.training) : question.training);
+}
+
+bool HasOtherBoundRows(const JointQuestion& question) {
+  const bool may_be_closer = question.is_part && !question.training.groups.empty();
+  return may_be_closer || HasUnlikeMemory(question.training);
+}
 
 absl::StatusOr<JointAnswer> PlanJointly(const JointQuestion& question, const SolveLimits& limits,
                                         const std::function<void(const JointAnswer&)>& on_answer) {

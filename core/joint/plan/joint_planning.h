@@ -58,6 +58,13 @@ struct JointQuestion {
   const AllDevices* all = nullptr;
 };
 
+// Rows on which no plan that the question asks for takes longer (BestRowsOf), wherever its part is: what is proven of
+// these holds.
+std::vector<TrainingCluster> BoundRowsOf(const JointQuestion& question);
+
+// Whether these are others than the rows on which plans are looked for (RowsOf).
+bool HasOtherBoundRows(const JointQuestion& question);
+
 struct JointAnswer {
   // Without rates.
   JointPlan plan;

@@ -97,11 +97,6 @@ TrainingCluster AsNodes(const TrainingCluster& cluster, int64_t node, const Reac
   return nodes;
 }
 
-std::vector<TrainingCluster> OrdersOf(const TrainingCluster& cluster) {
-  if (cluster.classes.size() == 1) return {cluster};
-  return {cluster, InReverse(cluster)};
-}
-
 TrainingCluster NetworkScope::At(ReachedLinks links) const {
   if (node == 0) links.tensor = links.others = Slower(links.tensor, links.others);
   TrainingCluster priced = cluster;

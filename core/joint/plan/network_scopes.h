@@ -26,9 +26,6 @@ ReachedLinks ReachedBy(const PlacedPlan& placed);
 // As if each class were nodes of so many devices; classes with fewer have none.
 TrainingCluster AsNodes(const TrainingCluster& cluster, int64_t node, const ReachedLinks& links);
 
-// The orders in which a pipeline may pass the classes.
-std::vector<TrainingCluster> OrdersOf(const TrainingCluster& cluster);
-
 // Plans that are searched for together.
 struct NetworkScope {
   // As if no place were slower.

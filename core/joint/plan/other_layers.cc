@@ -9,7 +9,6 @@ namespace planwright {
 
 OtherLayers LookAtOtherLayers(const JointQuestion& question, int64_t step_ps, int64_t simulated_ps,
                               const SolveLimits& limits) {
-  const bool is_close = question.is_part && !question.training.groups.empty();
   OtherLayers other{.step_bound_ps = step_ps, .simulated_bound_ps = simulated_ps};
   const auto look = [&](const TrainingCluster& row) {
     JointRequest request{question.pricer, row, question.settings, question.reserved_bytes, question.relative_gap};
@@ -21,9 +20,8 @@ OtherLayers LookAtOtherLayers(const JointQuestion& question, int64_t step_ps, in
     return outcome.plan.has_value();
   };
   for (const TrainingCluster& row : RowsOf(question.training)) other.has_better = look(row) || other.has_better;
-  if (!is_close && !HasUnlikeMemory(question.training)) return other;
-  // Bounds speak of all parts that have as many devices.
-  for (const TrainingCluster& row : BestRowsOf(question.training)) look(is_close ? AsCloseAsCanBe(row) : row);
+  if (!HasOtherBoundRows(question)) return other;
+  for (const TrainingCluster& row : BoundRowsOf(question)) look(row);
   return other;
 }
 
