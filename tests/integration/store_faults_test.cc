@@ -7,6 +7,8 @@
 #include <chrono>
 #include <csignal>
 #include <filesystem>
+#include <functional>
+#include <latch>
 #include <memory>
 #include <optional>
 #include <string>
@@ -14,6 +16,7 @@
 #include <vector>
 
 #include "planwright/v1/planning_service.grpc.pb.h"
+#include "server/store/database/postgres_database.h"
 #include "server/store/database/sqlite_database.h"
 #include "tests/integration/caller.h"
 #include "tests/integration/daemon_process.h"
@@ -69,6 +72,35 @@ TEST_F(PostgresFaultTest, PlansOnWhileItIsStopped) {
   tally.Count(caller.CreatePlan(StoredRequest("plan-b"), plan));
   EXPECT_FALSE(daemon.WaitForLog("the store works again").empty());
 }
+
+#ifdef PLANWRIGHT_POSTGRESQL
+// All connections that are idle have been closed, more than one call tries.
+TEST_F(PostgresFaultTest, GoesOnAtOnceWhenItWasStartedAnew) {
+  constexpr int kConnections = 10;
+  const auto database = server::OpenPostgres(postgres_->conninfo());
+  ASSERT_TRUE(database.ok()) << database.status();
+  const auto read = [&database](const std::function<void()>& meanwhile) {
+    return (*database)->Transact(server::Database::Access::kRead, [&](server::Connection& connection) {
+      meanwhile();
+      return connection.Execute("SELECT 1").status();
+    });
+  };
+  {
+    std::latch all_open(kConnections);
+    std::vector<std::jthread> readers;
+    for (int i = 0; i < kConnections; ++i) {
+      readers.emplace_back([&] {
+        const absl::Status status = read([&] { all_open.arrive_and_wait(); });
+        EXPECT_TRUE(status.ok()) << status;
+      });
+    }
+  }
+  postgres_->Stop();
+  postgres_->Start();
+  const absl::Status status = read([] {});
+  EXPECT_TRUE(status.ok()) << status;
+}
+#endif
 
 // Asks for plans to be stored as plan-0, plan-1, ... until one of them is answered with `code`; the connections of a
 // database hear of its new settings in their own time. Returns that answer, or the last one of many.
