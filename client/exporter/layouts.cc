@@ -52,6 +52,7 @@ std::size_t CountLayers(const std::vector<StageLayers>& stages) {
 
 std::string MegatronLayout(const std::vector<StageLayers>& stages) {
   std::vector<std::string> layout;
+  layout.reserve(stages.size());
   for (const StageLayers& stage : stages) layout.push_back(Repeated('t', stage.num_layers));
   layout.front().insert(0, "E");
   layout.back().append("L");
@@ -69,7 +70,7 @@ std::string TorchtitanParts(const std::vector<StageLayers>& stages, const char* 
 
 std::string DeepspeedBoundaries(const std::vector<StageLayers>& stages, int layer_offset) {
   std::vector<std::string> boundaries = {"0"};
-  std::size_t next = static_cast<std::size_t>(layer_offset);
+  auto next = static_cast<std::size_t>(layer_offset);
   for (std::size_t i = 1; i < stages.size(); ++i) {
     next += stages[i - 1].num_layers;
     boundaries.push_back(absl::StrCat(next));

@@ -188,7 +188,7 @@ void PlanFinder::Begin(const QueuedTurn& queued) {
 }
 
 void PlanFinder::Queue(Executor& executor, int64_t running_bytes, const QueuedTurn& queued, std::function<void()> run,
-                       std::function<void(const absl::Status&)> refuse) {
+                       const std::function<void(const absl::Status&)>& refuse) {
   // Where the store answers long after all have left, at the end of the server, the executor may be gone.
   if (queued.turn->stop.stop_requested()) return refuse(absl::CancelledError("cancelled while waiting for the store"));
   const Order& order = queued.pending->order;

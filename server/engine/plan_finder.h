@@ -166,8 +166,8 @@ class PlanFinder {
   bool IsWorthWaiting(const PendingOrder& pending, std::chrono::milliseconds expected) const;
   void Fail(const QueuedTurn& queued, const absl::Status& why);
   // Has `run` called on `executor` unless the work is begun before, or `refuse`, with the reason.
-  void Queue(Executor& executor, int64_t running_bytes, const QueuedTurn& queued, std::function<void()> run,
-             std::function<void(const absl::Status&)> refuse);
+  static void Queue(Executor& executor, int64_t running_bytes, const QueuedTurn& queued, std::function<void()> run,
+                    const std::function<void(const absl::Status&)>& refuse);
   void Launch(const QueuedTurn& queued);
   void Run(const QueuedTurn& queued);
   FoundPlan Search(PendingOrder& pending, Searches::Piece& search);

@@ -63,7 +63,7 @@ void StartCurl() {
 }  // namespace
 
 std::string RandomHexId(int digits) {
-  thread_local std::mt19937_64 random{std::random_device()()};
+  static thread_local std::mt19937_64 random{std::random_device()()};
   std::string id;
   for (int i = 0; i < digits; i += 16) absl::StrAppend(&id, absl::StrFormat("%016x", random() | 1U));
   id.resize(static_cast<std::size_t>(digits));
@@ -171,7 +171,7 @@ bool SpanExporter::Send(const std::string& body, Patience& patience) const {
   // The process has its own ways with signals.
   curl_easy_setopt(handle, CURLOPT_NOSIGNAL, 1L);
   if (curl_easy_perform(handle) != CURLE_OK) return false;
-  long code = 0;
+  long code = 0;  // NOLINT(google-runtime-int)
   curl_easy_getinfo(handle, CURLINFO_RESPONSE_CODE, &code);
   return code / 100 == 2;
 }

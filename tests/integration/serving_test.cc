@@ -274,7 +274,6 @@ TEST(StreamPlanTest, IncumbentPlansAreValidAndOnlySentWhenAskedFor) {
   Client client(daemon.address());
   v1::StreamPlanRequest request = StreamOf(HardRequest());
   Stream terse(client, request);
-  v1::Provenance::Incumbent incumbent;
   while (const auto message = terse.Read()) {
     if (!message->has_incumbent()) continue;
     EXPECT_FALSE(message->incumbent().has_plan());
@@ -473,6 +472,7 @@ TEST(BatchTest, BrokenProblemsLetOthersHaveTheirTurn) {
   Client client(daemon.address());
   std::vector<grpc::ClientContext> contexts(std::max(2U, std::thread::hardware_concurrency()));
   std::vector<std::future<grpc::Status>> batches;
+  batches.reserve(contexts.size());
   for (grpc::ClientContext& context : contexts) {
     batches.push_back(std::async(std::launch::async, [&client, &context] {
       v1::BatchCreatePlansResponse response;
@@ -686,6 +686,7 @@ TEST(ServingTest, GarbageOnThePortDoesNoHarm) {
   server.sin_port = htons(static_cast<uint16_t>(std::stoi(address.substr(address.find(':') + 1))));
   server.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
   const int stranger = socket(AF_INET, SOCK_STREAM, 0);
+  ASSERT_GE(stranger, 0);
   ASSERT_EQ(connect(stranger, reinterpret_cast<const sockaddr*>(&server), sizeof(server)), 0);
   const std::string garbage(10'000, '\x81');
   EXPECT_GT(send(stranger, garbage.data(), garbage.size(), MSG_NOSIGNAL), 0);

@@ -88,6 +88,7 @@ TEST_F(PostgresFaultTest, GoesOnAtOnceWhenItWasStartedAnew) {
   {
     std::latch all_open(kConnections);
     std::vector<std::jthread> readers;
+    readers.reserve(kConnections);
     for (int i = 0; i < kConnections; ++i) {
       readers.emplace_back([&] {
         const absl::Status status = read([&] { all_open.arrive_and_wait(); });
@@ -148,6 +149,7 @@ TEST_F(PostgresFaultTest, ServesWhileItHangs) {
   std::vector<grpc::Status> held(9);
   {
     std::vector<std::jthread> callers;
+    callers.reserve(held.size());
     for (grpc::Status& status : held) {
       callers.emplace_back([&address, &status] {
         v1::Plan none;

@@ -343,9 +343,9 @@ std::string_view WithoutSlash(std::string_view entry) {
 const std::vector<FolderRule>& FolderRules() {
   static const std::vector<FolderRule> kRules = [] {
     std::vector<FolderRule> rules = CoreRules();
-    for (FolderRule& rule : PageRules()) rules.push_back(rule);
-    for (FolderRule& rule : ServerRules()) rules.push_back(rule);
-    for (FolderRule& rule : ClientRules()) rules.push_back(rule);
+    for (const FolderRule& rule : PageRules()) rules.push_back(rule);
+    for (const FolderRule& rule : ServerRules()) rules.push_back(rule);
+    for (const FolderRule& rule : ClientRules()) rules.push_back(rule);
     return rules;
   }();
   return kRules;

@@ -159,8 +159,8 @@ v1::CreatePlanRequest Within(v1::CreatePlanRequest request, const Trainer& train
 
 class RunnableSearch {
  public:
-  RunnableSearch(const Trainer& trainer, const v1::CreatePlanRequest& request, const JointSearchCalls& calls)
-      : trainer_(trainer), request_(request), calls_(calls) {
+  RunnableSearch(const Trainer& trainer, v1::CreatePlanRequest request, const JointSearchCalls& calls)
+      : trainer_(trainer), request_(std::move(request)), calls_(calls) {
     request_.clear_plan_id();
   }
 

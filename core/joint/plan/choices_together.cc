@@ -197,6 +197,7 @@ class ChoicesTogether {
   // Orders that run any number of stages are not among those that may be chosen.
   std::string WhyNoSchedule() const {
     std::vector<std::string> needs;
+    needs.reserve(settings_.orders.size());
     for (const PipelineOrder order : settings_.orders) {
       needs.emplace_back(order == PipelineOrder::kInterleaved
                              ? "INTERLEAVED needs two stages or more, two layers for each of them, and a number of "

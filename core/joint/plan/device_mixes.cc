@@ -49,9 +49,10 @@ class MixSearch {
     }
     if (!planned.ok() && is_network()) return planned;
     // Where there was no time for it, what is known is the answer.
-    JointAnswer answer = planned.ok() ? *std::move(planned) : *best_;
+    const bool is_planned = planned.ok();
+    JointAnswer answer = is_planned ? *std::move(planned) : *best_;
     JointPlan& plan = answer.plan;
-    if (!planned.ok()) {
+    if (!is_planned) {
       plan.step_bound = plan.step;
       plan.simulated_bound = plan.simulated_step;
     } else if (!is_network() && best_ps() < plan.step.count()) {
@@ -92,7 +93,7 @@ class MixSearch {
         return a.bound_ps < b.bound_ps;
       });
       if (IsHopeless(*least) || asked_ >= kMostMixQuestions || CheckInterruption(limits_).has_value()) break;
-      const BoundedBox box = *least;
+      const BoundedBox box = std::move(*least);
       boxes_.erase(least);
       if (box.mixes.is_one()) {
         bound_ps_ = std::min(bound_ps_, std::max(box.bound_ps, BoundOf(MostOf(box.mixes))));

@@ -149,6 +149,7 @@ std::string DevicesText(const JointQuestion& question, const TrainingCluster& cl
     return absl::StrCat(devices, " of ", SizeText(memory));
   }
   std::vector<std::string> texts;
+  texts.reserve(cluster.classes.size());
   for (const TrainingClass& part : cluster.classes) {
     texts.push_back(absl::StrCat(CountedText(part.devices(), "device"), " of ", NameOfClass(question, part), " with ",
                                  SizeText(part.memory_bytes)));

@@ -58,7 +58,7 @@ void Executor::Requeue(QueuedJob job) {
   Watch(job);
   job.has_place = true;
   const uint64_t number = job.number;
-  std::stop_source stop = job.stop;
+  const std::stop_source stop = job.stop;
   bool is_stopped = false;
   {
     const std::lock_guard lock(mutex_);

@@ -164,6 +164,7 @@ class PostgresConnection final : public Connection {
     }
     const pqxx::result rows = transaction_.exec_params(std::string(sql), pqxx::prepare::make_dynamic_params(pointers));
     std::vector<std::string> columns;
+    columns.reserve(static_cast<std::size_t>(rows.columns()));
     for (pqxx::row_size_type column = 0; column < rows.columns(); ++column) {
       columns.emplace_back(rows.column_name(column));
     }

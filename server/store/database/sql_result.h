@@ -64,9 +64,9 @@ class RowReader {
   }
 
   template <typename Value>
-  Value Next(std::string_view expected, Value otherwise) {
-    const Value* value = Find<Value>(expected);
-    return value != nullptr ? *value : std::move(otherwise);
+  Value Next(std::string_view expected, const Value& otherwise) {
+    const auto* value = Find<Value>(expected);
+    return value != nullptr ? *value : otherwise;
   }
 
   absl::Status WrongType(std::string_view expected) const;

@@ -55,7 +55,7 @@ v1::Plan MakePlan(const v1::Graph& graph, const std::vector<std::set<std::string
     stage.set_index(plan.stages_size() - 1);
     for (const v1::Operator& op : graph.operators()) {
       const bool is_input = op.type() == "Input" && stage.index() == 0;
-      if (is_input || layers.count(op.layer()) > 0) stage.add_operators(op.name());
+      if (is_input || layers.contains(op.layer())) stage.add_operators(op.name());
     }
     for (int copy = 0; copy < replicas; ++copy) {
       v1::Replica& replica = *stage.add_replicas();
@@ -207,7 +207,7 @@ TEST(ExportPipedreamTest, NodesSayTheirStages) {
 }
 
 TEST(ExportPiperTest, WantsIds) {
-  v1::Graph graph = MakeDecoder(1);
+  const v1::Graph graph = MakeDecoder(1);
   EXPECT_THAT(
       std::string(
           ExportTo("piper", MakePlan(graph, {{"embedding", "layer.0", "head", "loss"}}), &graph).status().message()),
@@ -215,7 +215,7 @@ TEST(ExportPiperTest, WantsIds) {
 }
 
 TEST(ExportPiperTest, SaysDegreesAndVariantsWhereReplicasTakeTurns) {
-  v1::Graph graph = MakeDecoder(1);
+  const v1::Graph graph = MakeDecoder(1);
   v1::Plan plan = MakePlan(graph, {{"embedding", "layer.0", "head", "loss"}});
   plan.mutable_joint();
   plan.mutable_problem()->set_replication(v1::REPLICATION_PER_STAGE);
@@ -387,7 +387,7 @@ TEST(ExportHostfileTest, ExpandsDeviceGroups) {
 
 TEST(ExportHostfileTest, RefusesPlansThatComeBackToAHost) {
   const v1::Graph graph = MakeDecoder(5);
-  v1::Cluster cluster = MakeCluster(2, 2);
+  const v1::Cluster cluster = MakeCluster(2, 2);
   v1::Plan plan = MakePlan(graph, kThreeStages);
   plan.mutable_stages(1)->mutable_replicas(0)->set_device("gpu2");
   plan.mutable_stages(2)->mutable_replicas(0)->set_device("gpu1");

@@ -63,7 +63,7 @@ struct Shape {
 // Micro-batches: 8 of 1 sample on each rank; the optimizer is sharded; nothing is computed again.
 v1::Plan MakeJointPlan(const v1::Graph& graph, const Shape& shape = {}) {
   v1::Plan plan;
-  plan.mutable_problem()->mutable_joint()->set_global_batch(8 * shape.data);
+  plan.mutable_problem()->mutable_joint()->set_global_batch(int64_t{8} * shape.data);
   v1::JointPlan& joint = *plan.mutable_joint();
   const int chunks = static_cast<int>(shape.runs.size()) / shape.stages;
   joint.set_schedule(chunks > 1 ? v1::SCHEDULE_KIND_INTERLEAVED : v1::SCHEDULE_KIND_ONE_F_ONE_B);

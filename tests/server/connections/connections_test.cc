@@ -56,6 +56,7 @@ class Scene {
   static OpenSocket SocketOf(int number) { return {.file = number, .inode = static_cast<ino_t>(number)}; }
   static std::vector<int> Numbers(const std::vector<OpenSocket>& sockets) {
     std::vector<int> numbers;
+    numbers.reserve(sockets.size());
     for (const OpenSocket& socket : sockets) numbers.push_back(socket.file);
     std::sort(numbers.begin(), numbers.end());
     return numbers;

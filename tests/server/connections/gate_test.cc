@@ -113,6 +113,7 @@ class Door {
       std::vector<char> content(1 << 16);
       ssize_t count = 0;
       do {
+        // NOLINTNEXTLINE(clang-analyzer-unix.BlockInCriticalSection): it does not wait.
         count = recv(file, content.data(), content.size(), MSG_DONTWAIT);
         if (count > 0 && answers) send(file, content.data(), 1, MSG_NOSIGNAL);
       } while (count > 0);
@@ -169,7 +170,7 @@ TEST(GateTest, NobodyGoesForThoseWhoHaveLeft) {
 }
 
 TEST(GateTest, EndsWhoHoldsTooMuch) {
-  Door door({.held_bytes = 1 << 20});
+  const Door door({.held_bytes = 1 << 20});
   const Client greedy = door.Connect();
   const Client modest = door.Connect();
   // The rest may come when it has been ended.
@@ -220,8 +221,8 @@ class Captive {
 TEST(GateTest, EndsWhoHoldsTooMuchThoughItIsStillBeingHandedOver) {
   Connections connections({.held_bytes = 1 << 20});
   Captive captive;
-  Gate gate(*Listener::Open("127.0.0.1:0"), connections,
-            [&](int file, const SocketAddress& /*peer*/) { captive.Read(file); });
+  const Gate gate(*Listener::Open("127.0.0.1:0"), connections,
+                  [&](int file, const SocketAddress& /*peer*/) { captive.Read(file); });
   const Client greedy(gate.listener());
   // The rest may come when it has been ended.
   static_cast<void>(greedy.Sends(2 << 20));
@@ -246,7 +247,7 @@ TEST(GateTest, NobodyIsHandedOverForLongWhileOthersWait) {
 }
 
 TEST(GateTest, EndsTheOldWhereThereIsAnAge) {
-  Door door({.max_age = std::chrono::milliseconds(50)});
+  const Door door({.max_age = std::chrono::milliseconds(50)});
   const Client client = door.Connect();
   EXPECT_TRUE(Eventually([&] { return client.IsEnded(); }));
 }
@@ -264,6 +265,7 @@ TEST(GateTest, GoesOnWhenDescriptorsRunOut) {
   EXPECT_TRUE(Eventually([&] { return door.served() == 3; }));
   // Sockets of the clients, made before there are no more.
   std::vector<int> unconnected;
+  unconnected.reserve(3);
   for (int i = 0; i < 3; ++i) unconnected.push_back(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   const SocketAddress address = door.listener().OwnAddress();
   const rlimit none{.rlim_cur = 3, .rlim_max = before.rlim_max};

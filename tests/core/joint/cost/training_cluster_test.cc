@@ -15,6 +15,7 @@ namespace {
 
 TrainingCluster TrainingOf(const Cluster& cluster) {
   std::vector<DeviceId> devices;
+  devices.reserve(cluster.devices.size());
   for (std::size_t i = 0; i < cluster.devices.size(); ++i) devices.emplace_back(i);
   return MakeTrainingCluster(cluster, devices, 0).value();
 }

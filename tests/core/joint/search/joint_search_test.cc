@@ -37,7 +37,8 @@ class RandomPricer : public LayerPricer {
     RandomStream random(seed, 1);
     for (int32_t layer = 0; layer < num_layers; ++layer) {
       const auto kind = static_cast<int32_t>(random.Below(3));
-      kinds_.push_back(are_unlike ? layer : layer == 0 ? 0 : kind);
+      const int32_t kind_if_alike = layer == 0 ? 0 : kind;
+      kinds_.push_back(are_unlike ? layer : kind_if_alike);
       labels_.push_back(absl::StrCat("layer.", layer));
     }
     has_full_ = random.Below(4) != 0;

@@ -638,6 +638,7 @@ TEST(JointRequestTest, SearchesForFewDevicesSayWhereMemoryRanOut) {
 // Rows for all cases that the search can ask for, each `factor` times what is computed.
 std::vector<MeasuredLayer> RowsOf(const JointTestRequest& request, double factor) {
   std::vector<DeviceId> devices;
+  devices.reserve(request.cluster.devices.size());
   for (std::size_t d = 0; d < request.cluster.devices.size(); ++d) devices.emplace_back(d);
   const TrainingCluster training = *MakeTrainingCluster(request.cluster, devices, 0);
   const TransformerPricer pricer(*request.graph.transformer, request.cluster, training.inside, training.between);

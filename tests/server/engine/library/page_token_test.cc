@@ -10,6 +10,7 @@ namespace planwright::server {
 namespace {
 
 constexpr int64_t kTokenTime = 1'700'000'000;
+constexpr int64_t kDay = int64_t{24} * 3600;
 constexpr char kQuery[] = "plans/tenant";
 
 TEST(PageTokenTest, ContinuesBehindTheLastRow) {
@@ -35,8 +36,8 @@ TEST(PageTokenTest, RefusesWhatIsNoTokenOfTheList) {
     return ReadPage({.size = 1, .token = text}, query, now).status().code() == absl::StatusCode::kInvalidArgument;
   };
   EXPECT_TRUE(refused(token, "plans/other", kTokenTime));
-  EXPECT_TRUE(refused(token, kQuery, kTokenTime + 24 * 3600 + 1));
-  EXPECT_FALSE(refused(token, kQuery, kTokenTime + 24 * 3600));
+  EXPECT_TRUE(refused(token, kQuery, kTokenTime + kDay + 1));
+  EXPECT_FALSE(refused(token, kQuery, kTokenTime + kDay));
   EXPECT_TRUE(refused("nonsense", kQuery, kTokenTime));
   EXPECT_TRUE(refused("!", kQuery, kTokenTime));
   // What somebody has made who knows how.

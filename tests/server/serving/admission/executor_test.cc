@@ -260,7 +260,7 @@ TEST(ExecutorTest, WhatStandsBehindAnAbandonedJobRunsWhenThatIsGone) {
                   }())
                   .ok());
   running.WaitUntilStarted();
-  std::stop_source stop;
+  const std::stop_source stop;
   Outcome large;
   Executor::QueuedJob of_large = large.job(std::nullopt, stop);
   of_large.running_bytes = 9;
@@ -282,7 +282,7 @@ TEST(ExecutorTest, ACancelledJobTakesNeitherATurnNorThePlaceOfAnother) {
   ASSERT_TRUE(executor.Submit(running.job()).ok());
   running.WaitUntilStarted();
   ASSERT_TRUE(executor.Submit(waiting.job()).ok());
-  std::stop_source stop;
+  const std::stop_source stop;
   stop.request_stop();
   Outcome cancelled;
   ASSERT_TRUE(executor.Submit(Of("b", cancelled.job(std::nullopt, stop))).ok());
@@ -298,7 +298,7 @@ TEST(ExecutorTest, ACancelledJobTakesNeitherATurnNorThePlaceOfAnother) {
 TEST(ExecutorTest, AbandonedJobsMakeRoomForBytes) {
   Executor executor({.max_running = 1, .max_waiting = 9, .max_bytes = 100});
   Blocker running;
-  std::stop_source stop;
+  const std::stop_source stop;
   Outcome abandoned;
   Outcome next;
   ASSERT_TRUE(executor.Submit(WithBytes(running.job(), 10)).ok());
@@ -314,7 +314,7 @@ TEST(ExecutorTest, AbandonedJobsMakeRoomForBytes) {
 TEST(ExecutorTest, AnswersAbandonedJobsEvenWhenTheyDoNotMakeEnoughRoom) {
   Executor executor({.max_running = 1, .max_waiting = 9, .max_bytes = 100});
   Blocker running;
-  std::stop_source stop;
+  const std::stop_source stop;
   Outcome abandoned;
   Outcome refused;
   ASSERT_TRUE(executor.Submit(WithBytes(running.job(), 50)).ok());
@@ -346,7 +346,7 @@ TEST(ExecutorTest, AnswersWithoutRunningWhatWasCancelledWhileItWaited) {
   Executor executor({.max_running = 1, .max_waiting = 1});
   Blocker running;
   Outcome cancelled;
-  std::stop_source stop;
+  const std::stop_source stop;
   ASSERT_TRUE(executor.Submit(running.job()).ok());
   running.WaitUntilStarted();
   ASSERT_TRUE(executor.Submit(cancelled.job(std::nullopt, stop)).ok());
@@ -360,7 +360,7 @@ TEST(ExecutorTest, AbandonedJobsGiveTheirPlaceToNewOnes) {
   Blocker running;
   Outcome cancelled;
   Outcome next;
-  std::stop_source stop;
+  const std::stop_source stop;
   ASSERT_TRUE(executor.Submit(running.job()).ok());
   running.WaitUntilStarted();
   ASSERT_TRUE(executor.Submit(cancelled.job(std::nullopt, stop)).ok());
@@ -472,6 +472,7 @@ TEST(ExecutorTest, EveryJobOfManyThreadsIsAnsweredOnce) {
   {
     Executor executor({.max_running = 3, .max_waiting = 5});
     std::vector<std::jthread> callers;
+    callers.reserve(kThreads);
     for (int thread = 0; thread < kThreads; ++thread) {
       callers.emplace_back([&] {
         for (int i = 0; i < kJobs; ++i) {
@@ -533,7 +534,7 @@ TEST(ExecutorTest, WhoeverGivesUpLeavesAtOnce) {
   Blocker running;
   ASSERT_TRUE(executor.Submit(running.job()).ok());
   running.WaitUntilStarted();
-  std::stop_source stop;
+  const std::stop_source stop;
   Outcome submitted;
   Outcome requeued;
   ASSERT_TRUE(executor.Submit(submitted.job(std::nullopt, stop)).ok());
@@ -552,7 +553,7 @@ TEST(ExecutorTest, WhoeverGivesUpLeavesAtOnce) {
 }
 
 TEST(ExecutorTest, ThoseWhoHaveGoneAreInNobodysWay) {
-  std::stop_source stop;
+  const std::stop_source stop;
   ManualClock clock;
   Executor executor({.max_running = 1, .max_waiting = 9, .now = clock.now()});
   ASSERT_TRUE(RunForTenSeconds(executor, clock).ok());
@@ -580,7 +581,7 @@ TEST(ExecutorTest, EveryJobIsAnsweredOnceWhileItsCallerGivesUp) {
   {
     Executor executor({.max_running = 2, .max_waiting = kJobs});
     const std::jthread leaving([&] {
-      for (std::stop_source& stop : stops) stop.request_stop();
+      for (const std::stop_source& stop : stops) stop.request_stop();
     });
     for (const std::stop_source& stop : stops) {
       ASSERT_TRUE(

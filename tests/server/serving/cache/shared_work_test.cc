@@ -246,7 +246,7 @@ TEST(SharedWorkListenersTest, NobodyWaitsForTheListenersOfOthers) {
                        std::make_shared<std::string>(), {.on_result = [](const std::string&) {}, .listener = hears});
   };
   const Slow::Share share = join(&listener);
-  std::jthread telling([&share] {
+  const std::jthread telling([&share] {
     share.piece->Publish([](SlowListener& slow) {
       slow.started.count_down();
       slow.released.wait();
@@ -275,6 +275,7 @@ TEST(SharedWorkThreadsTest, EveryCallerIsToldOnceOrHasLeft) {
   std::atomic<int> left{0};
   std::latch start(kThreads);
   std::vector<std::jthread> threads;
+  threads.reserve(kThreads);
   for (int thread = 0; thread < kThreads; ++thread) {
     threads.emplace_back([&, thread] {
       start.arrive_and_wait();

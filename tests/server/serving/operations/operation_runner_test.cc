@@ -47,7 +47,7 @@ class OperationRunnerTest : public testing::Test {
   }
 
   std::unique_ptr<OperationRunner> Run(std::function<OperationEnd(OperationJob&)> work,
-                                       OperationRunner::Options options = Quick()) {
+                                       const OperationRunner::Options& options = Quick()) {
     return std::make_unique<OperationRunner>(
         *store_, options,
         OperationRunner::Hooks{
@@ -222,15 +222,15 @@ TEST_F(OperationRunnerTest, RunsSeveralAtATime) {
   for (const char* id : {"a", "b", "c"}) Submit(id);
   OperationRunner::Options options = Quick();
   options.max_running = 3;
-  OperationRunner runner(*store_, options,
-                         {.work =
-                              [&](OperationJob&) {
-                                ++together;
-                                while (together < 3) std::this_thread::sleep_for(milliseconds(1));
-                                return OperationEnd{OperationState::kSucceeded, "plan", ""};
-                              },
-                          .give_up = nullptr,
-                          .on_event = nullptr});
+  const OperationRunner runner(*store_, options,
+                               {.work =
+                                    [&](OperationJob&) {
+                                      ++together;
+                                      while (together < 3) std::this_thread::sleep_for(milliseconds(1));
+                                      return OperationEnd{OperationState::kSucceeded, "plan", ""};
+                                    },
+                                .give_up = nullptr,
+                                .on_event = nullptr});
   for (const char* id : {"a", "b", "c"}) WaitForEnd(id);
 }
 

@@ -53,6 +53,7 @@ TEST(TenantSharesTest, RestEarnsNothing) {
 TEST(TenantSharesTest, ForgetsThoseThatRestWhereThereAreTooMany) {
   TenantShares shares;
   std::vector<std::string> many;
+  many.reserve(2 * TenantShares::kMaxTenants);
   for (std::size_t i = 0; i < 2 * TenantShares::kMaxTenants; ++i) many.push_back(absl::StrCat("t", i));
   Use(shares, "t0", 100);
   shares.SetAllWaiting(many, AtSecond(200));
