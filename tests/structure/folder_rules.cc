@@ -17,9 +17,10 @@ Names Together(Names first, const Names& second) {
 }
 
 std::vector<FolderRule> CoreRules() {
-  // The one folder that knows the solver of integer programs.
+  // The one folder that knows the solver of integer programs; linear ones have a part of it.
   const Names not_in_mip = {"grpc",   "google/", "prometheus/", "nlohmann/", "httplib",   "yaml-cpp/",
                             "sqlite", "pqxx/",   "openssl/",    "civetweb",  "microhttpd"};
+  const Names not_in_linear = Together(not_in_mip, {"Cbc", "Cgl", "Osi"});
   const Names not_in_core = Together(not_in_mip, {"Cbc", "Cgl", "Clp", "Coin", "Osi"});
   const Names solver = {"core/base", "core/model", "core/topology", "core/cost/", "core/graph"};
   // The words that every search for a partition shares.
@@ -28,6 +29,7 @@ std::vector<FolderRule> CoreRules() {
       // Client code may include it, so it has no dependencies.
       {"core/text", {}, Together(not_in_core, {"absl/"}), {}},
       {"core/base", {}, not_in_core, {}},
+      {"core/linear", {"core/base"}, not_in_linear, {"linear_program"}},
       {"core/model", {"core/base"}, not_in_core, {}},
       // Shares no code with the solvers, nor with core/cost.
       {"core/verify/facts", {"core/base", "core/model"}, not_in_core, {}},
@@ -65,8 +67,9 @@ std::vector<FolderRule> CoreRules() {
        {"core/base", "core/model", "core/joint/cost", "core/topology"},
        not_in_core,
        {"link_uses", "step_tasks"}},
+      {"core/joint/waits", {"core/base", "core/linear"}, not_in_core, {"chunk_waits"}},
       {"core/joint/search",
-       {"core/base", "core/model", "core/joint/cost"},
+       {"core/base", "core/model", "core/joint/cost", "core/joint/waits"},
        not_in_core,
        {"joint_search", "fewest_search"}},
       // What is compared with the search shares its costs alone.
@@ -117,7 +120,10 @@ std::vector<FolderRule> CoreRules() {
        not_in_core,
        {"latency_annealing", "latency_instance", "latency_placement", "min_latency", "subgraph_schedule"}},
       // Allocations whose quality only a schedule tells.
-      {"core/partition/periodic", Together(search, {"core/schedule"}), not_in_core, {"periodic_search", "stage_costs"}},
+      {"core/partition/periodic",
+       Together(search, {"core/schedule"}),
+       not_in_core,
+       {"least_device_use", "periodic_search", "stage_costs"}},
       {"core/partition/mip",
        Together(search, {"core/partition/contiguous", "core/partition/noncontiguous",
                          "core/partition/noncontiguous/certify", "core/partition/latency", "core/schedule"}),
@@ -128,8 +134,8 @@ std::vector<FolderRule> CoreRules() {
        Together(search,
                 {"core/mapping", "core/mapping/problem", "core/partition/contiguous", "core/partition/noncontiguous"}),
        not_in_core,
-       {"allowed_devices", "remaining_devices", "uniform_links_problem", "parmesan_search", "stage_partition",
-        "stage_shape", "replicas_per_stage"}},
+       {"remaining_devices", "uniform_links_problem", "parmesan_search", "stage_partition", "stage_shape",
+        "replicas_per_stage"}},
       {"core/partition/sequence", Together(search, {"core/partition/parmesan"}), not_in_core, {"sequence_search"}},
       {"core/partition/stage_annealing",
        Together(search, {"core/partition/parmesan"}),
@@ -322,7 +328,7 @@ std::vector<FolderRule> ClientRules() {
       {"client/webhook/http",
        {"server/connections"},
        Together(counters, {"grpc"}),
-       {"exchange", "https_server", "tls_context"}},
+       {"body_account", "exchange", "https_server", "tls_context"}},
       // A server itself: its settings, its log and its metrics port are those of planwrightd.
       {"client/webhook",
        {"planwright/v1/", "client/library", "client/importer", "client/importer/clusters/yaml", "client/webhook/review",

@@ -1,8 +1,11 @@
 #include "core/joint/search/interleaved.h"
 
 #include <algorithm>
+#include <compare>
 #include <cstddef>
+#include <functional>
 #include <limits>
+#include <queue>
 #include <tuple>
 #include <utility>
 
@@ -11,9 +14,13 @@
 #include "core/joint/search/cap_search.h"
 #include "core/joint/search/joint_search.h"
 #include "core/joint/search/like_stages.h"
+#include "core/joint/waits/chunk_waits.h"
 
 namespace planwright {
 namespace {
+
+// Of all linear programs of a bound; two seconds or three.
+constexpr int64_t kMostWorkOfWaits = 25'000'000;
 
 // Passes of one layer, in one mode, with what it takes to send its output on.
 struct LayerPasses {
@@ -352,6 +359,60 @@ class InterleavedSearch {
   InterleavedResult result_;
 };
 
+// Bounds of candidates, closer and closer: the least of all is made closer until it is as close as can be.
+class InterleavedBound {
+ public:
+  InterleavedBound(const JointSpace& space, const std::vector<PipelineFamily>& families, int64_t known, Poller& poller)
+      : space_(space), families_(families), known_(known), poller_(poller) {}
+
+  // The least of all; interrupted, what is known by then.
+  int64_t Of(const std::vector<Candidate>& candidates) {
+    std::priority_queue<Open, std::vector<Open>, std::greater<>> open;
+    for (std::size_t i = 0; i < candidates.size(); ++i) open.push({candidates[i].bound_ps, Closeness::kWork, i});
+    while (!open.empty() && open.top().bound < known_) {
+      Open least = open.top();
+      open.pop();
+      if (least.closeness == Closeness::kWaits || poller_.ShouldStop(10'000)) return least.bound;
+      Improve(candidates[least.candidate], least);
+      if (least.closeness == Closeness::kWaits) known_ = std::min(known_, least.bound);
+      open.push(least);
+    }
+    return known_;
+  }
+
+ private:
+  // What is counted. Of the same bounds the closest is looked at first.
+  enum class Closeness { kWaits, kSteps, kWork };
+
+  struct Open {
+    int64_t bound = 0;
+    Closeness closeness = Closeness::kWork;
+    std::size_t candidate = 0;
+
+    friend auto operator<=>(const Open& a, const Open& b) = default;
+  };
+
+  void Improve(const Candidate& candidate, Open& open) {
+    const bool has_steps = open.closeness == Closeness::kSteps;
+    open.closeness = has_steps ? Closeness::kWaits : Closeness::kSteps;
+    const int64_t work = WorkOfWaits(candidate.num_stages, candidate.chunks);
+    if (has_steps && work > work_left_) return;
+    const PipelineFamily& family = families_[candidate.family];
+    const std::vector<SpreadOption> options = OptionsOf(space_, family);
+    const StageTable& table = *options.front().ClosestAt(candidate.number);
+    LikeStages dealt(table, space_.num_layers(), InterleavingOf(space_, family, candidate, table), poller_);
+    open.bound = std::max(open.bound, has_steps ? dealt.LeastStepByWaitsPs(known_) : dealt.LeastStepPs(known_));
+    if (has_steps) work_left_ -= work;
+  }
+
+  const JointSpace& space_;
+  const std::vector<PipelineFamily>& families_;
+  // More is not asked for.
+  int64_t known_;
+  Poller& poller_;
+  int64_t work_left_ = kMostWorkOfWaits;
+};
+
 }  // namespace
 
 InterleavedResult SearchInterleaved(const JointSpace& space, const std::vector<PipelineFamily>& families,
@@ -373,18 +434,9 @@ int64_t BoundInterleaved(const JointSpace& space, const std::vector<PipelineFami
     };
     ListCandidates(space, family, at, options, bound_of, known_ps, candidates);
   }
-  SortByBound(candidates);
-  int64_t bound = known_ps;
-  for (const Candidate& candidate : candidates) {
-    if (candidate.bound_ps >= bound) break;
-    if (poller.ShouldStop(10'000)) return 0;
-    const PipelineFamily& family = families[candidate.family];
-    const std::vector<SpreadOption> options = OptionsOf(space, family);
-    const StageTable& table = *options.front().ClosestAt(candidate.number);
-    LikeStages dealt(table, space.num_layers(), InterleavingOf(space, family, candidate, table), poller);
-    bound = std::min(bound, std::max(dealt.LeastStepPs(bound), candidate.bound_ps));
-  }
-  return bound;
+  // An interrupted list lacks some.
+  if (poller.ShouldStopNow()) return 0;
+  return InterleavedBound(space, families, known_ps, poller).Of(candidates);
 }
 
 }  // namespace planwright

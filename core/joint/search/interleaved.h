@@ -28,7 +28,8 @@ InterleavedResult SearchInterleaved(const JointSpace& space, const std::vector<P
                                     int64_t best_ps, double relative_gap, Poller& poller);
 
 // What no step of such a pipeline beats, task by task: a device works through all micro-batches, behind what must come
-// before and with what must follow (LikeStages). At most `known_ps`.
+// before and with what must follow (LikeStages). At most `known_ps`. Interrupted: less than could be, 0 before there is
+// any bound.
 int64_t BoundInterleaved(const JointSpace& space, const std::vector<PipelineFamily>& families, int64_t known_ps,
                          Poller& poller);
 

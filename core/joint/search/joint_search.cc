@@ -141,13 +141,13 @@ class JointSearch {
     if (Allows(uniform_, PipelineOrder::kInterleaved) || !phased.empty()) {
       families = NeededOf(uniform, ListFamilies(uniform, poller_));
     }
-    if (Allows(uniform_, PipelineOrder::kInterleaved)) {
-      bound = std::min(bound, BoundInterleaved(uniform, families, bound, poller_));
-    }
     for (const PipelineOrder order : phased) {
       bound = std::min(bound, BoundPhased(uniform, order, families, bound, poller_));
     }
-    return poller_.ShouldStopNow() ? 0 : bound;
+    if (poller_.ShouldStopNow()) return 0;
+    // Last: holds where it is interrupted as well.
+    if (!Allows(uniform_, PipelineOrder::kInterleaved)) return bound;
+    return std::min(bound, BoundInterleaved(uniform, families, bound, poller_));
   }
 
  private:
@@ -276,9 +276,11 @@ class JointSearch {
     // Then what small stages wait for is not counted.
     int64_t busiest = needed;
     for (const PipelineFamily& family : families) {
-      if (family.busiest_passes_ps >= busiest) continue;
+      const int64_t divided = LeastPlainStepPs(family, uniform_.num_stages.value_or(space.num_layers()));
+      if (std::max(family.busiest_passes_ps, divided) >= busiest) continue;
       int64_t any_work = kNoStep;
-      busiest = std::min(busiest, LeastStepOf(space, family, StagePass::Measure::kBusy, busiest, any_work).value_or(0));
+      const int64_t busy = LeastStepOf(space, family, StagePass::Measure::kBusy, busiest, any_work).value_or(0);
+      busiest = std::min(busiest, std::max(busy, divided));
     }
     return std::max(waits.bound_ps, busiest);
   }

@@ -15,6 +15,8 @@ namespace {
 constexpr int64_t kUnitsPerChoice = 256;
 // Bounds of steps of two chunks a stage are so precise.
 constexpr int64_t kPartsOfBound = 20'000;
+// Ways to divide more layers of a stage among its chunks take too long to look through.
+constexpr int32_t kMostPreciseLayers = 256;
 
 }  // namespace
 
@@ -64,6 +66,7 @@ int64_t LikeStages::LeastStepPs(int64_t needed) {
   const bool has_two = interleaving_.chunks == 2 && 0 < price_.forward_ps && price_.forward_ps <= price_.backward_ps;
   if (are_alike_ && !has_two) return least;
   const std::vector<std::vector<Load>> loads = LoadsBy(needed);
+  if (poller_.ShouldStopNow()) return least;
   return LeastCapFrom(least, needed,
                       [&](int64_t cap) { return are_alike_ ? MayEndBy(cap, loads) : MayHoldOthersBy(cap, loads); });
 }
@@ -373,6 +376,58 @@ std::vector<std::vector<LikeStages::Load>> LikeStages::LoadsBy(int64_t cap) cons
     }
   }
   return loads;
+}
+
+InterleavedWork LikeStages::WorkBetween() const {
+  const auto times_of = [](const LayerPrice& price) {
+    return DealtTimes{price.forward_ps, price.backward_ps, price.step_end_ps};
+  };
+  InterleavedWork work;
+  work.num_stages = interleaving_.num_stages;
+  work.chunks = interleaving_.chunks;
+  work.micro_batches = interleaving_.micro_batches;
+  work.first = times_of(first_.price);
+  work.last = times_of(last_.price);
+  work.cut_ps = interleaving_.cut_ps / 2;
+  work.wrap_ps = interleaving_.wrap_ps / 2;
+  for (int32_t layer = 1; layer + 1 < num_layers_; ++layer) {
+    const DealtTimes times = times_of(table_.PriceOf(layer));
+    work.between.forward_ps += times.forward_ps;
+    work.between.backward_ps += times.backward_ps;
+    work.between.step_end_ps += times.step_end_ps;
+    if (times.forward_ps <= 0 || times.backward_ps <= 0) return {};
+    const double forward = static_cast<double>(times.forward_ps);
+    const double backward = static_cast<double>(times.backward_ps) / forward;
+    const double step_end = static_cast<double>(times.step_end_ps) / forward;
+    const bool is_first = layer == 1;
+    work.least_backward = is_first ? backward : std::min(work.least_backward, backward);
+    work.most_backward = std::max(work.most_backward, backward);
+    work.least_step_end = is_first ? step_end : std::min(work.least_step_end, step_end);
+    work.least.forward_ps = is_first ? times.forward_ps : std::min(work.least.forward_ps, times.forward_ps);
+    work.least.backward_ps = is_first ? times.backward_ps : std::min(work.least.backward_ps, times.backward_ps);
+  }
+  return work;
+}
+
+int64_t LikeStages::LeastStepByWaitsPs(int64_t needed) {
+  InterleavedWork work = WorkBetween();
+  if (work.between.forward_ps == 0) return 0;
+  // What stages compute again; of large ones not chunk by chunk.
+  is_precise_ = dealt_ / interleaving_.num_stages <= kMostPreciseLayers;
+  if (are_alike_) {
+    for (const std::vector<Load>& own : LoadsBy(needed)) {
+      std::vector<StagePoint> points;
+      for (std::size_t layers = 0; layers < own.size(); ++layers) {
+        if (own[layers].passes == kDoesNotFit) continue;
+        const auto forward = static_cast<double>(layers) * static_cast<double>(price_.forward_ps);
+        points.push_back({forward, static_cast<double>(own[layers].passes)});
+      }
+      work.floors.push_back(FloorsBelow(points));
+    }
+    // Loads of a list that was cut short are no floors beyond its end.
+    if (poller_.ShouldStopNow()) return 0;
+  }
+  return LeastInterleavedStepPs(work, needed, poller_);
 }
 
 bool LikeStages::MayEndBy(int64_t cap, const std::vector<std::vector<Load>>& loads) const {

@@ -19,6 +19,7 @@
 #include "core/base/units.h"
 #include "core/joint/search/recomputation.h"
 #include "core/joint/search/stage_table.h"
+#include "core/joint/waits/chunk_waits.h"
 
 namespace planwright {
 
@@ -47,6 +48,9 @@ class LikeStages {
   // No division's step takes less, task by task (StepPs and MayEndBy below), as far as `needed`; kDoesNotFit.
   // Interrupted: 0, or less than could be.
   int64_t LeastStepPs(int64_t needed);
+  // The same by what all layers between the ends wait for, dealt out in parts of layers (chunk_waits.h, which says what
+  // it takes).
+  int64_t LeastStepByWaitsPs(int64_t needed);
   // Where the chunks of a division with the least longest chunk begin, and behind the last one: where stages could hold
   // more layers than there are, those with the longest chunk have fewer, or, `by_step`, those whose work ends last.
   // Interrupted: none. REQUIRES: are_alike(); LeastChunkPs() fits.
@@ -129,6 +133,7 @@ class LikeStages {
   bool MayHoldOthersBy(int64_t cap, const std::vector<std::vector<Load>>& loads) const;
   // So much of a micro-batch; -1: it does not end by then without.
   int64_t LeftForOthersPs(const Load& load, int64_t cap) const;
+  InterleavedWork WorkBetween() const;
   // The least cap of `may_end_by` from `least` to `needed`.
   template <typename MayEnd>
   int64_t LeastCapFrom(int64_t least, int64_t needed, MayEnd may_end_by) const;
