@@ -581,7 +581,7 @@ absl::StatusOr<SearchOutcome> SolveContiguousThroughput(const SearchRequest& req
 AlgorithmRow IdealDpRow() {
   return {.algorithm = Algorithm::kIdealDp,
           .name = kIdealDpName,
-          .version = "2",
+          .version = "3",
           .description =
               "exact dynamic program over ideals (Tarnawski et al., Efficient algorithms for device "
               "placement of DNN graph operators, 2020, 5.1.1)",
@@ -593,7 +593,7 @@ AlgorithmRow IdealDpRow() {
 AlgorithmRow LinearizedDpRow() {
   return {.algorithm = Algorithm::kLinearizedDp,
           .name = kLinearizedDpName,
-          .version = "2",
+          .version = "3",
           .description = "dynamic program along one linear order of the operators (Tarnawski et al. 2020, 5.1.2)",
           .work_unit = "none: it always runs to its end",
           .solve = SolveContiguousThroughput,
@@ -604,7 +604,7 @@ AlgorithmRow LinearizedDpRow() {
 AlgorithmRow HierarchicalDpRow() {
   return {.algorithm = Algorithm::kHierarchicalDp,
           .name = kHierarchicalDpName,
-          .version = "2",
+          .version = "3",
           .description =
               "dynamic programs over ideals and linear orders on a hierarchy of devices (Tarnawski et al. 2020, C.3)",
           .work_unit = "ideals enumerated or queried",

@@ -13,6 +13,9 @@ DeviceOptions::DeviceOptions(const SearchRequest& request) : request_(request) {
                         .memory_bytes = UsableMemoryBytes(cluster, device),
                         .is_cpu = cluster.class_of(device).kind == DeviceKind::kCpu});
   }
+  std::vector<std::vector<OperatorId>> each;
+  for (std::size_t op = 0; op < request.graph.operators.size(); ++op) each.push_back({OperatorId(op)});
+  allowed_ = AllowedDevices(request.problem, cluster.devices.size(), each.size(), each);
   AddLimits();
   AddKinds();
 }
@@ -95,13 +98,10 @@ DeviceOptions::Group DeviceOptions::MakeGroup(const std::vector<OperatorId>& ope
 }
 
 std::vector<bool> DeviceOptions::MayHold(const std::vector<OperatorId>& operators) const {
-  const ResolvedProblem& problem = request_.problem;
   const auto runs = [&](OperatorId op, const DeviceOption& option) {
-    if (!request_.costs.time(op, option.device_class).supported) return false;
-    const auto is_elsewhere = [&](const OperatorDevice& pin) { return pin.op == op && pin.device != option.device; };
-    const auto is_here = [&](const OperatorDevice& ban) { return ban.op == op && ban.device == option.device; };
-    return std::none_of(problem.pinned.begin(), problem.pinned.end(), is_elsewhere) &&
-           std::none_of(problem.forbidden.begin(), problem.forbidden.end(), is_here);
+    const DeviceSet& allowed = allowed_[op.index()];
+    return request_.costs.time(op, option.device_class).supported &&
+           (allowed.empty() || allowed[option.device.index()]);
   };
   std::vector<bool> may_hold;
   for (const DeviceOption& option : options_) {

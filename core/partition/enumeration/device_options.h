@@ -15,6 +15,7 @@
 
 #include "core/base/ids.h"
 #include "core/cost/device_load.h"
+#include "core/partition/search/allowed_devices.h"
 #include "core/partition/search/search.h"
 
 namespace planwright {
@@ -34,7 +35,7 @@ struct DeviceOption {
 class DeviceOptions {
  public:
   // Takes the devices that the problem selects. Complexity O(devices x kinds), times the devices where links differ,
-  // and O(pins and bans).
+  // and O(operators + pins and bans x devices).
   explicit DeviceOptions(const SearchRequest& request);
 
   const std::vector<DeviceOption>& options() const { return options_; }
@@ -71,6 +72,8 @@ class DeviceOptions {
   bool AreAlike(std::size_t a, std::size_t b) const;
 
   const SearchRequest& request_;
+  // By operator: what pins and bans leave.
+  std::vector<DeviceSet> allowed_;
   std::vector<DeviceOption> options_;
   std::vector<std::vector<std::size_t>> kinds_;
   std::vector<Limit> limits_;

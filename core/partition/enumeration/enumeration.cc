@@ -184,7 +184,7 @@ AlgorithmRow EnumerationRow() {
                                 "small problems of both kinds, every placement looked at"));
   return {.algorithm = Algorithm::kEnumeration,
           .name = kName,
-          .version = "1",
+          .version = "2",
           .description = "every placement of a problem that has at most ten million, by branch and bound",
           .work_unit = "partial placements",
           .solve = SolveByEnumeration,

@@ -13,6 +13,7 @@
 #include "core/graph/components.h"
 #include "core/graph/operator_unions.h"
 #include "core/graph/topological_order.h"
+#include "core/partition/periodic/least_device_use.h"
 #include "core/partition/periodic/stage_costs.h"
 #include "core/schedule/least_period.h"
 #include "core/schedule/one_f_one_b_star.h"
@@ -174,40 +175,32 @@ class PeriodicEnumeration {
     return !below.has_value() || (*below > Picoseconds(0) && Fits(pipeline, costs, std::min(*below, longest)));
   }
 
-  // What the stages of a device have to do and to keep at least.
-  struct Held {
-    Picoseconds load{0};
-    int64_t bytes = 0;
-    int64_t workspace_bytes = 0;
-  };
-
-  // Whether the stages that are placed can have a pattern of this period, as if each of them met nobody on its device;
-  // of contiguous stages whether they have one.
+  // Whether the stages that are placed can have a pattern of this period, by what each of them takes at least; of
+  // contiguous stages whether they have one. The most that stages of a device store are not added up: they need not
+  // store it at the same time.
   bool Fits(const Pipeline& pipeline, const ChainStageCosts& costs, Picoseconds period) const {
-    std::vector<Held> held(devices_.size());
+    std::vector<LeastDeviceUse> held(devices_.size());
+    const ChainSums sums(pipeline.chain);
     Delay delay;
     for (int32_t i = 0; i < pipeline.num_placed; ++i) {
       const int32_t layer = costs.num_layers() - 1 - i;
       const std::size_t device = stages_[Index(i)].device;
-      Held& here = held[device];
-      here.load += costs.Load(layer, layer);
-      if (here.load > period) return false;
+      if (costs.Load(layer, layer) > period) return false;
       delay = costs.InFront(layer, layer, delay, period);
-      here.bytes +=
-          costs.StaticBytes(layer, layer) + SaturatingMultiply(costs.StoredBytes(layer, layer), costs.Batches(delay));
-      here.workspace_bytes = std::max(here.workspace_bytes, costs.WorkspaceBytes(layer, layer));
+      held[device].AddStage(sums, layer, layer, pipeline.chain.has_backward ? delay.Batches() : 0);
+      if (held[device].load() > period) return false;
       if (layer == 0) break;
       // Another stage of this device may be the next one to be placed.
       const bool is_front = i + 1 == pipeline.num_placed;
       if (is_front ? most_per_device_ > 1 : stages_[Index(i) + 1].device == device) continue;
       if (costs.LinkLoad(layer) > period) return false;
       const int64_t buffer_bytes = pipeline.chain.cuts[Index(layer) - 1].buffer_bytes;
-      here.bytes += buffer_bytes;
-      if (!is_front) held[stages_[Index(i) + 1].device].bytes += buffer_bytes;
+      held[device].AddBuffer(buffer_bytes);
+      if (!is_front) held[stages_[Index(i) + 1].device].AddBuffer(buffer_bytes);
       delay = costs.AcrossCut(layer, delay, period);
     }
     for (std::size_t device = 0; device < held.size(); ++device) {
-      if (stages_on_[device] > 0 && !HasRoom(device, held[device].bytes + held[device].workspace_bytes)) return false;
+      if (stages_on_[device] > 0 && !HasRoom(device, held[device].bytes())) return false;
     }
     return true;
   }

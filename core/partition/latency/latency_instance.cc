@@ -7,10 +7,12 @@
 #include <utility>
 
 #include "core/base/index.h"
+#include "core/base/interruption.h"
 #include "core/base/union_find.h"
 #include "core/cost/terms/memory_form.h"
 #include "core/cost/terms/transfer.h"
 #include "core/model/colocation.h"
+#include "core/partition/search/allowed_devices.h"
 
 namespace planwright {
 namespace {
@@ -34,6 +36,7 @@ class Builder {
     AddTensors();
     AddGroups();
     AddBundles();
+    allowed_ = AllowedDevices(input_.problem, input_.cluster.devices.size(), input_.graph.operators.size(), units_);
     AddAccelerators();
     AddCpus();
     instance_.memory = MemoryOf(input_.graph, input_.problem, units_);
@@ -106,26 +109,7 @@ class Builder {
     instance_.bundles = MembersOf(instance_.bundle_of);
   }
 
-  // Whether pins and prohibitions let `op` be on `device`.
-  bool MayBeOn(OperatorId op, DeviceId device) const {
-    const auto is_op = [&](const OperatorDevice& entry) { return entry.op == op; };
-    const auto is_both = [&](const OperatorDevice& entry) { return entry.op == op && entry.device == device; };
-    const bool is_pinned = std::any_of(input_.problem.pinned.begin(), input_.problem.pinned.end(), is_op);
-    if (is_pinned && std::none_of(input_.problem.pinned.begin(), input_.problem.pinned.end(), is_both)) return false;
-    return std::none_of(input_.problem.forbidden.begin(), input_.problem.forbidden.end(), is_both);
-  }
-
-  // The vertices that pins and prohibitions name; the others may be anywhere.
-  std::vector<bool> RestrictedVertices() const {
-    std::vector<bool> restricted(instance_.operators.size(), false);
-    for (const auto* entries : {&input_.problem.pinned, &input_.problem.forbidden}) {
-      for (const OperatorDevice& entry : *entries) {
-        const int32_t vertex = vertex_of_[entry.op.index()];
-        if (vertex != kDropped) restricted[Index(vertex)] = true;
-      }
-    }
-    return restricted;
-  }
+  static bool MayBeOn(const DeviceSet& allowed, DeviceId device) { return allowed.empty() || allowed[device.index()]; }
 
   // Adds the pools of accelerators, and the accelerators that are in them.
   void AddPools() {
@@ -141,23 +125,21 @@ class Builder {
   }
 
   void AddAccelerators() {
-    const std::vector<bool> restricted = RestrictedVertices();
     instance_.allowed.resize(instance_.groups.size());
     AddPools();
     for (const LatencyAccelerator& accelerator : instance_.accelerators) {
+      InterruptionPoint(16 * instance_.operators.size());
       const std::vector<bool>& supported = instance_.pools[accelerator.pool].supported;
       for (std::size_t group = 0; group < instance_.groups.size(); ++group) {
         const auto& members = instance_.groups[group];
         instance_.allowed[group].push_back(std::all_of(members.begin(), members.end(), [&](int32_t vertex) {
-          return supported[Index(vertex)] &&
-                 (!restricted[Index(vertex)] || MayBeOn(instance_.operators[Index(vertex)], accelerator.device));
+          return supported[Index(vertex)] && MayBeOn(allowed_[Index(vertex)], accelerator.device);
         }));
       }
     }
   }
 
   void AddCpus() {
-    const std::vector<bool> restricted = RestrictedVertices();
     std::vector<bool> has_cpu(instance_.operators.size(), false);
     instance_.cpu_of.resize(instance_.operators.size());
     instance_.cpu_time.resize(instance_.operators.size());
@@ -169,7 +151,7 @@ class Builder {
       for (std::size_t vertex = 0; vertex < instance_.operators.size(); ++vertex) {
         const OperatorId op = instance_.operators[vertex];
         const OperatorTime& time = input_.costs.time(op, input_.cluster.devices[i].device_class);
-        if (!time.supported || (restricted[vertex] && !MayBeOn(op, device))) continue;
+        if (!time.supported || !MayBeOn(allowed_[vertex], device)) continue;
         if (has_cpu[vertex] && time.total().count() >= instance_.cpu_time[vertex]) continue;
         has_cpu[vertex] = true;
         instance_.cpu_of[vertex] = device;
@@ -185,6 +167,8 @@ class Builder {
   const PlanningInput input_;
   // By operator; kDropped: the workload drops it.
   std::vector<int32_t> vertex_of_;
+  // What pins and prohibitions leave, by vertex.
+  std::vector<DeviceSet> allowed_;
   // Each vertex by itself.
   UnitOperators units_;
   LatencyInstance instance_;

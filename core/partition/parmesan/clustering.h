@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "core/base/limits.h"
-#include "core/partition/parmesan/allowed_devices.h"
+#include "core/partition/search/allowed_devices.h"
 #include "core/partition/search/block_instance.h"
 
 namespace planwright {

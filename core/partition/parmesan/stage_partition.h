@@ -23,10 +23,10 @@
 #include "core/partition/contiguous/block_split.h"
 #include "core/partition/noncontiguous/net_instance.h"
 #include "core/partition/noncontiguous/net_state.h"
-#include "core/partition/parmesan/allowed_devices.h"
 #include "core/partition/parmesan/clustering.h"
 #include "core/partition/parmesan/stage_shape.h"
 #include "core/partition/parmesan/uniform_links_problem.h"
+#include "core/partition/search/allowed_devices.h"
 #include "core/partition/search/block_instance.h"
 
 namespace planwright {

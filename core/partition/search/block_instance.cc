@@ -92,7 +92,7 @@ class Assembler {
       net.buffer_bytes += buffers;
       const bool is_backward = input_.graph.operators[tensor.producer.index()].pass == Pass::kBackward;
       if (instance.gradients_follow || is_backward) net.backward_weight += transfer;
-      if (net.blocks.size() == 2 || net.blocks.front() == block_of[tensor.producer.index()]) {
+      if (net.blocks.size() == 2 || IsBeforeReaders(tensor, block_of)) {
         const int64_t beyond = std::max<int64_t>(0, LeastTransferTime(tensor, /*first=*/1) - transfer);
         net.far_surcharge += instance.gradients_follow ? 2 * beyond : beyond;
       }
@@ -104,6 +104,22 @@ class Assembler {
       }
       instance.nets.push_back(std::move(net));
     }
+  }
+
+  // Whether every pipeline has the block of the producer before those of all readers, or with them: each has a forward
+  // reader. Backward tensors, and those from one pass to another, order nothing as a rule.
+  bool IsBeforeReaders(const Tensor& tensor, const std::vector<int32_t>& block_of) const {
+    const auto is_forward = [&](OperatorId op) { return input_.graph.operators[op.index()].pass == Pass::kForward; };
+    if (!is_forward(tensor.producer)) return false;
+    std::vector<int32_t> behind{block_of[tensor.producer.index()]};
+    for (const OperatorId consumer : tensor.consumers) {
+      if (is_forward(consumer)) behind.push_back(block_of[consumer.index()]);
+    }
+    std::sort(behind.begin(), behind.end());
+    return std::all_of(tensor.consumers.begin(), tensor.consumers.end(), [&](OperatorId consumer) {
+      const int32_t block = block_of[consumer.index()];
+      return block == kDropped || std::binary_search(behind.begin(), behind.end(), block);
+    });
   }
 
   static void AddFanOut(const Tensor& tensor, const std::vector<int32_t>& block_of, std::vector<int32_t> blocks,

@@ -39,8 +39,9 @@ struct Net {
   // The block that sends: its device pays for going out, others for coming in. kAnyProducer where that is the same
   // (unless FULL_DUPLEX).
   int32_t producer = kAnyProducer;
-  // What the net costs more where it goes beyond the innermost groups of a hierarchy. Only for tensors that the first
-  // block of the net sends, or that have two blocks, so that the direction does not matter.
+  // What the net costs more where it goes beyond the innermost groups of a hierarchy. Only of tensors whose sender is
+  // before all readers in the pipeline, each block of these having a reader in the same pass, or that have two blocks,
+  // so that the direction does not matter.
   int64_t far_surcharge = 0;
 
   static constexpr int32_t kAnyProducer = -1;

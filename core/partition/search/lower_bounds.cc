@@ -1,23 +1,64 @@
 #include "core/partition/search/lower_bounds.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <numeric>
+#include <vector>
+
+#include "core/base/interruption.h"
 
 namespace planwright {
 namespace {
 
-// The least load of a stage that holds `block` and lies on devices of `pool`: transfers may be none.
-int64_t LeastLoad(const BlockInstance& instance, std::size_t pool, std::size_t block) {
+// Units of polling.
+constexpr std::size_t kUnitsPerLoad = 16;
+
+// A stage that holds `block` alone and lies on devices of `pool`: transfers may be none.
+ReplicaWork WorkOf(const BlockInstance& instance, std::size_t pool, std::size_t block) {
   ReplicaWork stage;
   const int64_t backward = instance.rule.has_phases ? instance.pools[pool].backward_time[block] : 0;
   stage.work.forward.compute = Picoseconds(instance.pools[pool].time[block] - backward);
   stage.work.backward.compute = Picoseconds(backward);
   if (!instance.parameter_bytes.empty()) stage.parameter_bytes = instance.parameter_bytes[block];
-  int64_t least = LoadRule::kNone;
-  for (int64_t replicas = 1; replicas <= instance.max_replicas(pool); ++replicas) {
-    least = std::min(least, instance.rule.Load(stage, replicas));
+  return stage;
+}
+
+// The number of replicas on which loads are least.
+struct LeastLoad {
+  int64_t load = LoadRule::kNone;
+  int64_t replicas = 1;
+};
+
+LeastLoad LeastLoadOf(const BlockInstance& instance, const ReplicaWork& stage, int64_t max_replicas) {
+  InterruptionPoint(kUnitsPerLoad * static_cast<std::size_t>(max_replicas));
+  LeastLoad least;
+  for (int64_t replicas = 1; replicas <= max_replicas; ++replicas) {
+    const int64_t load = instance.rule.Load(stage, replicas);
+    if (load < least.load) least = {load, replicas};
   }
   return least;
+}
+
+// The least load of the block for which it is greatest. Most blocks are seen to have less on the number of replicas
+// that was best for the one before, so few are looked at on all of them.
+int64_t LargestLeastLoad(const BlockInstance& instance) {
+  int64_t largest = 0;
+  std::vector<int64_t> likely(instance.pools.size(), 1);
+  for (std::size_t block = 0; block < instance.operators.size(); ++block) {
+    InterruptionPoint(kUnitsPerLoad * instance.pools.size());
+    int64_t least = kMaxQuantity;
+    for (std::size_t pool = 0; pool < instance.pools.size() && least > largest; ++pool) {
+      if (!instance.pools[pool].supported[block]) continue;
+      const ReplicaWork stage = WorkOf(instance, pool, block);
+      least = std::min(least, instance.rule.Load(stage, likely[pool]));
+      if (least <= largest) break;
+      const LeastLoad found = LeastLoadOf(instance, stage, instance.max_replicas(pool));
+      likely[pool] = found.replicas;
+      least = std::min(least, found.load);
+    }
+    largest = std::max(largest, least);
+  }
+  return largest;
 }
 
 }  // namespace
@@ -39,16 +80,8 @@ int64_t TrivialLoadBound(const BlockInstance& instance) {
 }
 
 std::vector<Bound> ElementaryBounds(const BlockInstance& instance, const LoadWindows& windows) {
-  int64_t largest = 0;
-  for (std::size_t block = 0; block < instance.operators.size(); ++block) {
-    int64_t least = kMaxQuantity;
-    for (std::size_t pool = 0; pool < instance.pools.size(); ++pool) {
-      if (instance.pools[pool].supported[block]) least = std::min(least, LeastLoad(instance, pool, block));
-    }
-    largest = std::max(largest, least);
-  }
   return {{Picoseconds(windows.WorkBound(TrivialLoadBound(instance))), "work", BoundScope::kProblem},
-          {Picoseconds(largest), "largest_block", BoundScope::kProblem}};
+          {Picoseconds(LargestLeastLoad(instance)), "largest_block", BoundScope::kProblem}};
 }
 
 }  // namespace planwright

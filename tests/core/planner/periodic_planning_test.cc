@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/base/infeasibility.h"
@@ -280,6 +281,28 @@ TEST_F(PeriodicPlanningTest, EvaluationOfWhatFitsInNoWaySaysHowManyBytes) {
   ASSERT_TRUE(verdict.ok()) << verdict.status();
   ASSERT_FALSE(verdict->violations.empty());
   EXPECT_THAT(verdict->violations.listed()[0].rule, HasSubstr("memory: needs"));
+}
+
+TEST_F(PeriodicPlanningTest, StagesOfADeviceNeedNotStoreTheirMostAtTheSameTime) {
+  // The first and the last operator share a device on which three micro-batches are stored at most: the first one
+  // stores three, but one less while the last one stores its own.
+  example_.graph = OperatorGraph();
+  const std::vector<std::pair<int64_t, int64_t>> times{{10, 20}, {40, 60}, {5, 10}};
+  for (const auto& [forward, backward] : times) {
+    const OperatorId op =
+        AddOperator(example_.graph, "op" + std::to_string(example_.graph.operators.size()), forward, 1);
+    Operator& added = example_.graph.operators.back();
+    for (OperatorCost& cost : added.costs) cost.backward = Picoseconds(backward);
+    added.activation_bytes = 1'000;
+    if (op.index() > 0) AddTensor(example_.graph, OperatorId(op.index() - 1), {op}, 0, 1);
+  }
+  example_.problem.split = Split::kNonContiguous;
+  example_.problem.max_stages_per_device = 2;
+  SetMemory(3'100);
+  const absl::StatusOr<Plan> plan = Make();
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  EXPECT_EQ(plan->objective, Picoseconds(100));
+  EXPECT_TRUE(plan->provenance.proven_optimal);
 }
 
 }  // namespace

@@ -83,8 +83,8 @@ struct Known {
 };
 
 constexpr std::array<Known, 21> kKnown = {{
-    {"ideal_dp", "2", 0xf94e8838d211637e},        {"linearized_dp", "2", 0xac89cc3bb519bade},
-    {"hierarchical_dp", "2", 0x1f0651b86d1e17c2}, {"latency_annealing", "2", 0x66659056991f1336},
+    {"ideal_dp", "3", 0xf94e8838d211637e},        {"linearized_dp", "3", 0xac89cc3bb519bade},
+    {"hierarchical_dp", "3", 0x1f0651b86d1e17c2}, {"latency_annealing", "2", 0x66659056991f1336},
     {"net_annealing", "2", 0xb4690e03f0917be8},   {"mip", "3", 0xdb8999d660e37548},
     {"single_device", "2", 0x4e54513906cfecd4},   {"data_parallel", "2", 0x646236e191096f82},
     {"greedy", "2", 0xa6fb12a1876a7283},          {"local_search", "2", 0x3b8b24860108803a},
@@ -92,7 +92,7 @@ constexpr std::array<Known, 21> kKnown = {{
     {"max_load", "2", 0x917fc35bc15116db},        {"contiguous_periodic", "2", 0xd3d395fd0bd5c5b0},
     {"madpipe", "2", 0x8b2b686ceacd311c},         {"periodic_annealing", "2", 0x91e3eef8e3ff03df},
     {"parmesan", "3", 0xe4a9373c0c522600},        {"parmesan_paper", "2", 0x5ba011d51c6944f1},
-    {"enumeration", "1", 0xd37b0f4df9aa1eb0},     {"sequence_dp", "1", 0x1fcb8fdefe1a3a1b},
+    {"enumeration", "2", 0xd37b0f4df9aa1eb0},     {"sequence_dp", "1", 0x1fcb8fdefe1a3a1b},
     {"stage_annealing", "1", 0x387faff491981ac4},
 }};
 

@@ -1,6 +1,6 @@
 // What pins and bans leave of the devices of a stage.
-#ifndef PLANWRIGHT_CORE_PARTITION_PARMESAN_ALLOWED_DEVICES_H_
-#define PLANWRIGHT_CORE_PARTITION_PARMESAN_ALLOWED_DEVICES_H_
+#ifndef PLANWRIGHT_CORE_PARTITION_SEARCH_ALLOWED_DEVICES_H_
+#define PLANWRIGHT_CORE_PARTITION_SEARCH_ALLOWED_DEVICES_H_
 
 #include <cstddef>
 #include <vector>
@@ -18,7 +18,8 @@ using DeviceSet = std::vector<bool>;
 // empty.
 bool Intersect(const DeviceSet& other, DeviceSet& set);
 
-// By group of operators: the devices that they may share. O(groups + operators + pins and bans x devices).
+// By group of operators: the devices that they may share. O(groups + operators + bans + pins x devices), with points of
+// interruption.
 std::vector<DeviceSet> AllowedDevices(const ResolvedProblem& problem, std::size_t num_devices,
                                       std::size_t num_operators, const std::vector<std::vector<OperatorId>>& groups);
 
@@ -28,4 +29,4 @@ OperatorGraph WithPinsUnited(OperatorGraph graph, const ResolvedProblem& problem
 
 }  // namespace planwright
 
-#endif  // PLANWRIGHT_CORE_PARTITION_PARMESAN_ALLOWED_DEVICES_H_
+#endif  // PLANWRIGHT_CORE_PARTITION_SEARCH_ALLOWED_DEVICES_H_

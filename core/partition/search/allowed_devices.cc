@@ -1,14 +1,22 @@
-#include "core/partition/parmesan/allowed_devices.h"
+#include "core/partition/search/allowed_devices.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 
 #include "absl/strings/str_cat.h"
 #include "core/base/index.h"
+#include "core/base/interruption.h"
 #include "core/base/union_find.h"
 #include "core/graph/operator_unions.h"
 
 namespace planwright {
+namespace {
+
+// Of a set that is filled.
+constexpr std::size_t kDevicesPerUnit = 64;
+
+}  // namespace
 
 bool Intersect(const DeviceSet& other, DeviceSet& set) {
   if (other.empty()) return true;
@@ -25,14 +33,30 @@ std::vector<DeviceSet> AllowedDevices(const ResolvedProblem& problem, std::size_
                                       std::size_t num_operators, const std::vector<std::vector<OperatorId>>& groups) {
   const std::vector<int32_t> group_of = GroupOfEach(groups, num_operators);
   std::vector<DeviceSet> allowed(groups.size());
-  const auto restrict = [&](const OperatorDevice& rule, bool is_pin) {
-    if (group_of[rule.op.index()] == kDropped) return;
-    DeviceSet devices(num_devices, !is_pin);
-    devices[rule.device.index()] = is_pin;
-    Intersect(devices, allowed[Index(group_of[rule.op.index()])]);
+  // nullptr: the operator is in no group.
+  const auto set_of = [&](OperatorId op) -> DeviceSet* {
+    if (group_of[op.index()] == kDropped) return nullptr;
+    DeviceSet& set = allowed[Index(group_of[op.index()])];
+    if (set.empty()) {
+      InterruptionPoint(num_devices / kDevicesPerUnit);
+      set.assign(num_devices, true);
+    }
+    return &set;
   };
-  for (const OperatorDevice& pin : problem.pinned) restrict(pin, /*is_pin=*/true);
-  for (const OperatorDevice& ban : problem.forbidden) restrict(ban, /*is_pin=*/false);
+  for (const OperatorDevice& pin : problem.pinned) {
+    DeviceSet* const set = set_of(pin.op);
+    if (set == nullptr) continue;
+    InterruptionPoint(1 + num_devices / kDevicesPerUnit);
+    const bool is_left = (*set)[pin.device.index()];
+    std::fill(set->begin(), set->end(), false);
+    (*set)[pin.device.index()] = is_left;
+  }
+  for (const OperatorDevice& ban : problem.forbidden) {
+    DeviceSet* const set = set_of(ban.op);
+    if (set == nullptr) continue;
+    InterruptionPoint();
+    (*set)[ban.device.index()] = false;
+  }
   return allowed;
 }
 
