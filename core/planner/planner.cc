@@ -13,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/base/infeasibility.h"
 #include "core/base/interruption.h"
+#include "core/base/remaining_time.h"
 #include "core/base/status_macros.h"
 #include "core/base/thread_cpu_time.h"
 #include "core/base/violations.h"
@@ -40,6 +41,8 @@ namespace {
 
 // Graphs of at most so many operators are costed and verified in some 30 ms.
 constexpr std::size_t kQuickOperators = 20'000;
+// One of so many parts of the time is for what is left of the placement to start from.
+constexpr std::size_t kPartsBesideRepairs = 4;
 
 double ThreadCpuMilliseconds() { return std::chrono::duration<double, std::milli>(ThreadCpuTime()).count(); }
 
@@ -185,7 +188,7 @@ class Planning {
       RunBaselines(search);
       AddWarmStart(callbacks, search);
     }
-    const std::vector<SearchStart> repaired = AddRepairedPlacements(callbacks, search);
+    const Repairs repaired = AddRepairedPlacements(callbacks, search);
     ASSIGN_OR_RETURN(SearchOutcome outcome, SolveAsAsked(search, limits_, arena_, callbacks));
     RETURN_IF_ERROR(incumbent_status_);
     // A deadline has been heeded by then: what was found is worth its answer. So it is after a stop request, unless the
@@ -195,7 +198,8 @@ class Planning {
     const InterruptionScope answer_scope(request_.graph.operators.size() > kQuickOperators ? &stop_only : nullptr);
     if (problem_.start_from.has_value()) {
       best_objective_ = outcome.objective;
-      outcome = ChooseFewMoves(canonical_.problem(), repaired, callbacks, std::move(outcome));
+      outcome = ChooseFewMoves(canonical_.problem(), repaired.starts, callbacks, std::move(outcome));
+      if (repaired.is_cut) outcome.counters["repairs_cut_by_time"] = 1;
     }
     observer_.OnPhase("verify");
     ASSIGN_OR_RETURN(Plan plan, VerifiedPlan(outcome));
@@ -245,10 +249,14 @@ class Planning {
   }
 
   // What is left of the placement to start from, as starts of the search.
-  std::vector<SearchStart> AddRepairedPlacements(const SearchCallbacks& callbacks, SearchRequest& search) const {
+  Repairs AddRepairedPlacements(const SearchCallbacks& callbacks, SearchRequest& search) const {
     if (!problem_.start_from.has_value()) return {};
-    std::vector<SearchStart> repaired = RepairedPlacements(search, callbacks);
-    search.starts.insert(search.starts.end(), repaired.begin(), repaired.end());
+    // The search has time left behind it. Small requests have as much as elsewhere, however little there is.
+    const SolveLimits* const around = InterruptionScope::Current();
+    const SolveLimits share = ShareOfRemainingTime(around != nullptr ? *around : limits_, kPartsBesideRepairs);
+    const InterruptionScope scope(&share);
+    Repairs repaired = RepairedPlacements(search, callbacks);
+    search.starts.insert(search.starts.end(), repaired.starts.begin(), repaired.starts.end());
     return repaired;
   }
 

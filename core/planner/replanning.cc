@@ -7,7 +7,9 @@
 #include <set>
 #include <utility>
 
+#include "absl/cleanup/cleanup.h"
 #include "core/base/index.h"
+#include "core/base/interruption.h"
 #include "core/cost/plan_costing.h"
 #include "core/model/device_selection.h"
 #include "core/partition/search/block_instance.h"
@@ -62,10 +64,19 @@ class Shifter {
     }
   }
 
+  // Interrupted: those that were found by then.
   std::vector<Placement> Run() {
-    std::vector<Placement> found;
+    try {
+      Shift();
+    } catch (const Interrupted&) {
+    }
+    return std::move(found_);
+  }
+
+ private:
+  void Shift() {
     const auto is_empty = [](const auto& blocks) { return blocks.empty(); };
-    if (std::any_of(blocks_.begin(), blocks_.end(), is_empty)) return found;
+    if (std::any_of(blocks_.begin(), blocks_.end(), is_empty)) return;
     Plan plan = Cost(blocks_);
     Picoseconds best = plan.objective;
     while (costings_ < kMaxCostings) {
@@ -75,12 +86,10 @@ class Shifter {
       plan = std::move(split->plan);
       if (plan.objective >= best) continue;
       best = plan.objective;
-      found.push_back(PlacementOf(blocks_));
+      found_.push_back(PlacementOf(blocks_));
     }
-    return found;
   }
 
- private:
   // Blocks of each stage, in the order of the instance.
   using Blocks = std::vector<std::vector<std::size_t>>;
 
@@ -171,6 +180,7 @@ class Shifter {
   const Placement placement_;
   Blocks blocks_;
   int costings_ = 0;
+  std::vector<Placement> found_;
 };
 
 // Feasible placements on the devices of `placement`, each faster than it and than those before. At most a few hundred
@@ -188,14 +198,18 @@ class Repair {
         callbacks_(callbacks),
         devices_(SelectedDevices(request.cluster, request.problem.devices_to_use)) {}
 
-  std::vector<SearchStart> Run() {
-    const Placement living = Living(*request_.problem.start_from);
-    Try(living);
-    if (HasDeadStages(living)) {
-      Try(WithoutDeadStages(living, /*joins_next=*/false));
-      Try(WithoutDeadStages(living, /*joins_next=*/true));
+  Repairs Run() {
+    try {
+      const Placement living = Living(*request_.problem.start_from);
+      Try(living);
+      if (HasDeadStages(living)) {
+        Try(WithoutDeadStages(living, /*joins_next=*/false));
+        Try(WithoutDeadStages(living, /*joins_next=*/true));
+      }
+    } catch (const Interrupted&) {
+      repairs_.is_cut = true;
     }
-    return std::move(found_);
+    return std::move(repairs_);
   }
 
  private:
@@ -286,15 +300,15 @@ class Repair {
       if (replication != Replication::kPerStage || stage.devices.empty()) stage.devices.resize(Index(replicas), kGone);
     }
     std::vector<std::pair<std::size_t, std::size_t>> filled;
-    if (!Fill(placement, filled)) return;
-    Improve(filled, placement);
-    if (!callbacks_.objection(placement).empty()) return;
-    if (request_.problem.split == Split::kContiguous) {
-      for (Placement& balanced : ShiftBoundaries(request_, callbacks_, placement)) {
-        found_.push_back({std::move(balanced), "start_from"});
-      }
-    }
-    found_.push_back({std::move(placement), "start_from"});
+    if (!Fill(placement, filled) || !callbacks_.objection(placement).empty()) return;
+    std::vector<SearchStart>& found = repairs_.starts;
+    // As it is, in case that there is no time for better devices.
+    found.push_back({std::move(placement), "start_from"});
+    Improve(filled, found.back().placement);
+    if (request_.problem.split != Split::kContiguous) return;
+    std::vector<Placement> balanced = ShiftBoundaries(request_, callbacks_, found.back().placement);
+    // Before the one that they are made of: of two that take as long the first one counts.
+    for (Placement& each : balanced) found.insert(found.end() - 1, {std::move(each), "start_from"});
   }
 
   std::vector<DeviceId> IdleIn(const Placement& placement) const {
@@ -338,20 +352,20 @@ class Repair {
 
   // Better idle devices for those that were filled in, one after the other.
   void Improve(const std::vector<std::pair<std::size_t, std::size_t>>& filled, Placement& placement) const {
-    if (filled.empty() || !callbacks_.objection(placement).empty()) return;
+    if (filled.empty()) return;
     Picoseconds best = callbacks_.objective(placement);
     int trials = 0;
     for (const auto& [stage, copy] : filled) {
       for (const DeviceId device : IdleIn(placement)) {
         if (!MayJoin(placement.stages[stage], device)) continue;
         if (++trials > kMaxTrials) return;
-        const DeviceId before = std::exchange(placement.stages[stage].devices[copy], device);
+        DeviceId& place = placement.stages[stage].devices[copy];
+        // Also where the trial is interrupted.
+        absl::Cleanup take_back = [&place, before = std::exchange(place, device)] { place = before; };
         const Picoseconds objective = callbacks_.objective(placement);
-        if (objective < best && callbacks_.objection(placement).empty()) {
-          best = objective;
-        } else {
-          placement.stages[stage].devices[copy] = before;
-        }
+        if (objective >= best || !callbacks_.objection(placement).empty()) continue;
+        best = objective;
+        std::move(take_back).Cancel();
       }
     }
   }
@@ -360,7 +374,7 @@ class Repair {
   const SearchCallbacks& callbacks_;
   // Ascending.
   const std::vector<DeviceId> devices_;
-  std::vector<SearchStart> found_;
+  Repairs repairs_;
 };
 
 }  // namespace
@@ -379,7 +393,7 @@ int32_t CountMovedStages(const Placement& before, const Placement& after) {
       }));
 }
 
-std::vector<SearchStart> RepairedPlacements(const SearchRequest& request, const SearchCallbacks& callbacks) {
+Repairs RepairedPlacements(const SearchRequest& request, const SearchCallbacks& callbacks) {
   return Repair(request, callbacks).Run();
 }
 

@@ -133,6 +133,9 @@ absl::StatusOr<SearchOutcome> SolveOnAllowedDevices(SolveFunction solve, const S
   }
   ASSIGN_OR_RETURN(const LimitedSearch search, WithinLimits(request, selected, std::move(device_limits)));
   const Choices& choices = search.choices;
+  if (choices.empty()) {
+    return InfeasibleError({.shortages = {{.resource = "devices", .subject = "", .description = "no device is left"}}});
+  }
   if (choices.size() == 1) return SolveOnSubset(solve, search.request, choices.front(), limits, arena, callbacks);
   return BestOfChoices(solve, search.request, limits, arena, callbacks).Run(choices);
 }

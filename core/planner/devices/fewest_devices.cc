@@ -41,13 +41,16 @@ class FewestDevices {
                 const SearchCallbacks& callbacks)
       : solve_(solve),
         request_(request),
+        options_(request.options),
         limits_(limits),
         arena_(arena),
         callbacks_(callbacks),
         target_(*request.problem.target_period),
         selected_(SelectedDevices(request.cluster, request.problem.devices_to_use)),
         counted_(CountedDevices(request.cluster, selected_)),
-        others_(static_cast<int64_t>(selected_.size() - counted_.size())) {}
+        others_(static_cast<int64_t>(selected_.size() - counted_.size())) {
+    options_.relative_gap = 0;
+  }
 
   absl::StatusOr<SearchOutcome> Run() {
     DecidedSearch all = Ask(static_cast<int64_t>(counted_.size()), limits_);
@@ -68,7 +71,11 @@ class FewestDevices {
   void StartFromWork() {
     const Picoseconds work = LeastWork(request_, selected_);
     const int64_t needed = CeilDivide(work.count(), target_.count()) - others_;
-    if (needed <= 0) return;
+    if (needed <= 0) {
+      // There is no plan on no device.
+      if (others_ == 0) refuted_ = 0;
+      return;
+    }
     refuted_ = needed - 1;
     const int64_t devices = refuted_ + others_;
     if (devices > 0) Refute(refuted_, {Picoseconds(CeilDivide(work.count(), devices)), "work"});
@@ -103,7 +110,7 @@ class FewestDevices {
   DecidedSearch Ask(int64_t count, const SolveLimits& limits) {
     callbacks_.on_phase(absl::StrCat("devices_", count));
     ++counts_tried_;
-    SearchRequest request = request_;
+    SearchRequest request{request_, options_, request_.algorithm, request_.starts};
     request.device_limits = {{counted_, count}};
     return SolveUntilDecided(solve_, request, target_, limits, arena_, Silently());
   }
@@ -211,6 +218,8 @@ class FewestDevices {
 
   SolveFunction solve_;
   const SearchRequest& request_;
+  // Those of the request, but for the gap: whether the target is met is not settled by what is close to it.
+  SolverOptions options_;
   const SolveLimits& limits_;
   TaskArena& arena_;
   const SearchCallbacks& callbacks_;

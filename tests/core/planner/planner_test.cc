@@ -154,6 +154,31 @@ TEST(MakePlanTest, InferenceOfBackwardOperatorsOnlyTakesNothing) {
   EXPECT_TRUE(plan->provenance.proven_optimal);
 }
 
+TEST(MakePlanTest, ReadersOfGradientsPayForTheirGroupAlone) {
+  // A gradient of the second stage is read by two others, of which the first one is in the same group of two. Only who
+  // sends it pays for the reader in the other group.
+  PlannerRequest request;
+  request.cluster = MakeCluster(4, 0);
+  request.cluster.interconnect = HierarchyInterconnect{.levels = {{.fan_out = 2, .bandwidth_bytes_per_second = 9e12},
+                                                                  {.fan_out = 2, .bandwidth_bytes_per_second = 1e12}}};
+  const OperatorId root = AddOperator(request.graph, "root", 30, 1'000);
+  const OperatorId a = AddOperator(request.graph, "a", 41, 1'000);
+  const OperatorId b = AddOperator(request.graph, "b", 20, 1'000);
+  const OperatorId c = AddOperator(request.graph, "c", 42, 1'000);
+  const OperatorId d = AddOperator(request.graph, "d", 50, 1'000);
+  AddTensor(request.graph, root, {a, b, c, d}, 0);
+  // Numbers a before b and c.
+  AddTensor(request.graph, a, {AddOperator(request.graph, "z", 0, 0)}, 0);
+  const OperatorId gradient = AddBackward(request.graph, "a_bw", a, 0, 0);
+  const std::vector<OperatorId> readers{AddBackward(request.graph, "b_bw", b, 0, 0),
+                                        AddBackward(request.graph, "c_bw", c, 0, 0)};
+  AddTensor(request.graph, gradient, readers, 0, /*size_bytes=*/9);
+  request.graph.tensors.back().transfer.reset();
+  const absl::StatusOr<Plan> plan = Make(request);
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  EXPECT_EQ(plan->objective, Picoseconds(51));
+}
+
 TEST(MakePlanTest, PlansForCpusOnly) {
   PlannerRequest request = ChainOf(4);
   request.cluster = MakeCluster(0, 2);

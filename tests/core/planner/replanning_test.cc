@@ -3,11 +3,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "core/base/interruption.h"
+#include "core/cost/plan_costing.h"
+#include "core/model/problem.h"
 #include "core/planner/planner.h"
 #include "tests/support/builders.h"
 #include "tests/support/small_models.h"
@@ -86,6 +90,36 @@ TEST(ReplanningTest, AnIdleDeviceTakesTheStageOfOneThatFailed) {
   EXPECT_EQ(plan->replanning->kept_stages, 2);
   EXPECT_THAT(plan->stages[1].operators, ElementsAre(OperatorId(2), OperatorId(3)));
   EXPECT_EQ(plan->stages[1].replicas[0].device, DeviceId(3));
+}
+
+// Device 0 has failed, and 3 and 4 are idle: what is found before the time is over, by objectives that were asked for.
+TEST(ReplanningTest, WhatIsFoundStandsWhenTheTimeIsOver) {
+  ReplannedRequest request;
+  request.cluster = SmallCluster(5, 0, UniformInterconnect());
+  request.problem.start_from = Placement{{StageOn({0, 1}, {2}), StageOn({2, 3}, {0}), StageOn({4, 5}, {1})}};
+  request.problem.devices_to_use.excluded_devices = {DeviceId(0)};
+  const ResolvedProblem problem = ResolveProblem(request.graph, request.problem);
+  const CostTable costs(request.graph, request.cluster, problem.workload);
+  const SearchRequest search{request.graph, request.cluster, problem, costs, request.options, Algorithm::kAuto, {}};
+  for (const bool is_cut : {true, false}) {
+    int asked = 0;
+    SearchCallbacks callbacks;
+    callbacks.objective = [&](const Placement& placement) {
+      // The second one is that of a trial.
+      if (is_cut && ++asked == 2) throw Interrupted(Interruption::kDeadline);
+      return CostPlan({request.graph, request.cluster, problem, costs}, placement).objective;
+    };
+    callbacks.objection = [](const Placement&) { return std::string(); };
+    const Repairs repaired = RepairedPlacements(search, callbacks);
+    EXPECT_EQ(repaired.is_cut, is_cut);
+    const auto has_filled = [](const SearchStart& start) {
+      const std::vector<Placement::Stage>& stages = start.placement.stages;
+      return stages.size() == 3 && stages[1].devices == std::vector{DeviceId(3)};
+    };
+    // Not the device of the trial.
+    EXPECT_TRUE(std::any_of(repaired.starts.begin(), repaired.starts.end(), has_filled));
+    EXPECT_EQ(repaired.starts.size() == 1, is_cut);
+  }
 }
 
 // Without a spare device, either all moves, or one stage does twice the work.

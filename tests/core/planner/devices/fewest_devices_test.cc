@@ -308,5 +308,29 @@ TEST(FewestDevicesTest, PlansGraphsWithNothingToRun) {
   EXPECT_TRUE(plan->provenance.proven_optimal);
 }
 
+TEST(FewestDevicesTest, AGapSettlesNoTarget) {
+  // A plan that is close to the best one is not yet within the target.
+  for (const int64_t target : {12, 22, 43}) {
+    PlannerRequest request = Within(target, 8);
+    const absl::StatusOr<Plan> exact = Make(request);
+    request.options.relative_gap = 0.5;
+    const absl::StatusOr<Plan> plan = Make(request);
+    ASSERT_TRUE(exact.ok() && plan.ok()) << exact.status() << plan.status();
+    EXPECT_EQ(UsedDevices(*plan), UsedDevices(*exact)) << "within " << target;
+  }
+}
+
+TEST(FewestDevicesTest, OneDeviceIsTheFewestForWhatTakesNoTime) {
+  PlannerRequest request;
+  request.cluster = MakeCluster(3, 0);
+  for (int i = 0; i < 40; ++i) AddOperator(request.graph, "op" + std::to_string(i), 0, 0);
+  request.problem.objective = Objective::kMinDevices;
+  request.problem.target_period = Picoseconds(10);
+  const absl::StatusOr<Plan> plan = Make(request);
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  EXPECT_THAT(UsedDevices(*plan), SizeIs(1));
+  EXPECT_TRUE(plan->provenance.proven_optimal);
+}
+
 }  // namespace
 }  // namespace planwright
