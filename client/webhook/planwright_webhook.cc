@@ -21,7 +21,8 @@
 namespace planwright::webhook {
 namespace {
 
-// SIGHUP, SIGTERM and SIGINT, blocked in the calling thread and in all that it starts, so that only Wait sees them.
+// SIGHUP, SIGTERM and SIGINT, blocked in the calling thread and in all that it starts, so that only waiting here sees
+// them.
 class Signals {
  public:
   Signals() {
@@ -35,6 +36,18 @@ class Signals {
     int signal = 0;
     sigwait(&signals_, &signal);
     return signal;
+  }
+
+  // Until so long has passed, or SIGTERM or SIGINT comes.
+  void WaitForEnd(std::chrono::milliseconds patience) const {
+    using Clock = std::chrono::steady_clock;
+    const Clock::time_point end = Clock::now() + patience;
+    for (auto left = end - Clock::now(); left > Clock::duration::zero(); left = end - Clock::now()) {
+      const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(left);
+      const timespec time{.tv_sec = seconds.count(), .tv_nsec = std::chrono::nanoseconds(left - seconds).count()};
+      const int signal = sigtimedwait(&signals_, nullptr, &time);
+      if (signal == SIGTERM || signal == SIGINT) return;
+    }
   }
 
  private:
@@ -57,6 +70,8 @@ int Serve(const Settings& settings, const Signals& signals) {
   const auto webhook = Webhook::Start(settings, log);
   if (!webhook.ok()) return Fail(webhook.status());
   while (signals.Wait() == SIGHUP) (*webhook)->Reload();
+  (*webhook)->AnnounceEnd();
+  signals.WaitForEnd(settings.drain_delay);
   (*webhook)->Drain();
   return 0;
 }

@@ -15,6 +15,9 @@ namespace {
 
 constexpr int kReaders = 2;
 constexpr std::size_t kLargeBytes = std::size_t{1} << 20;
+// What reviews that wait take together, each with its patched object and the difference.
+constexpr int64_t kMaxUnpackedBytes = int64_t{96} << 20;
+constexpr int64_t kCopiesWhileJudged = 3;
 
 // What the answer of a call needs on its way to the connection.
 constexpr std::chrono::milliseconds kOnTheWay{50};
@@ -61,8 +64,28 @@ ReviewDesk::ReviewDesk(const Policy& policy, int max_reviews, PlanningClients& c
       max_waiting_(2 * max_reviews),
       clients_(clients),
       metrics_(metrics),
+      unpacked_(kMaxUnpackedBytes),
       readers_(kReaders),
       askers_(static_cast<std::size_t>(max_reviews)) {}
+
+struct ReviewDesk::Waiting {
+  explicit Waiting(ReviewDesk& all) : desk(all), place(++all.waiting_), share(all.unpacked_) {}
+  ~Waiting() { --desk.waiting_; }
+  Waiting(const Waiting&) = delete;
+  Waiting& operator=(const Waiting&) = delete;
+
+  // Whether there is room for it beside the others.
+  bool Take(Review its_review) {
+    review = std::move(its_review);
+    return place <= desk.max_waiting_ && share.Take(kCopiesWhileJudged * review.unpacked_bytes);
+  }
+
+  ReviewDesk& desk;
+  // How many waited when it came, with it.
+  const int place;
+  BodyAccount::Share share;
+  Review review;
+};
 
 void ReviewDesk::Finish() {
   readers_.join();
@@ -92,9 +115,12 @@ void ReviewDesk::Take(const std::shared_ptr<Exchange>& exchange) {
 void ReviewDesk::Read(const std::shared_ptr<Exchange>& exchange) {
   std::unique_lock<std::mutex> one_at_a_time(reading_large_, std::defer_lock);
   if (exchange->body().size() > kLargeBytes) one_at_a_time.lock();
+  // Nobody waits for it any more.
+  if (Exchange::Clock::now() >= exchange->answer_by()) return;
   auto review = ParseReview(exchange->body());
   if (!review.ok()) {
-    exchange->Reply({400, absl::StrCat(Ascii(review.status().message()), "\n")});
+    const int code = absl::IsResourceExhausted(review.status()) ? 413 : 400;
+    exchange->Reply({code, absl::StrCat(Ascii(review.status().message()), "\n")});
     return;
   }
   const Door door = exchange->target() == "/validate" ? Door::kValidate : Door::kMutate;
@@ -103,20 +129,19 @@ void ReviewDesk::Read(const std::shared_ptr<Exchange>& exchange) {
     exchange->Reply(Admitted(*review, {}));
     return;
   }
-  if (++waiting_ > max_waiting_) {
-    --waiting_;
+  const auto waiting = std::make_shared<Waiting>(*this);
+  if (!waiting->Take(*std::move(review))) {
     metrics_.AdmittedUnjudged(door, Reason::kRefused);
-    exchange->Reply(Admitted(*review, {"planwright: not judged: too many reviews are waiting"}));
+    exchange->Reply(Admitted(waiting->review, {"planwright: not judged: too many reviews are waiting"}));
     return;
   }
-  exchange->SetFallback(Admitted(*review, {"planwright: not judged: planwrightd did not answer in time"}));
-  boost::asio::post(askers_, [this, exchange, door, kept = std::make_shared<Review>(*std::move(review))] {
+  exchange->SetFallback(Admitted(waiting->review, {"planwright: not judged: planwrightd did not answer in time"}));
+  boost::asio::post(askers_, [this, exchange, door, waiting] {
     try {
-      Ask(exchange, *kept, door);
+      Ask(exchange, waiting->review, door);
     } catch (const std::exception&) {
-      exchange->Reply(Admitted(*kept, {"planwright: not judged: out of memory"}));
+      exchange->Reply(Admitted(waiting->review, {"planwright: not judged: out of memory"}));
     }
-    --waiting_;
   });
 }
 

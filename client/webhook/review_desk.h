@@ -8,6 +8,7 @@
 #include <mutex>
 
 #include "client/webhook/hook_metrics.h"
+#include "client/webhook/http/body_account.h"
 #include "client/webhook/http/exchange.h"
 #include "client/webhook/planning_clients.h"
 #include "client/webhook/review/judge.h"
@@ -38,6 +39,9 @@ class ReviewDesk {
   int waiting() const { return waiting_; }
 
  private:
+  // A review that waits, and its share of what all of them may take.
+  struct Waiting;
+
   void Read(const std::shared_ptr<Exchange>& exchange);
   void Ask(const std::shared_ptr<Exchange>& exchange, const Review& review, Door door);
   std::shared_ptr<const Pools> pools();
@@ -52,6 +56,7 @@ class ReviewDesk {
   // Large bodies are read one after the other: what they unpack to is many times larger.
   std::mutex reading_large_;
   std::atomic<int> waiting_ = 0;
+  BodyAccount unpacked_;
   boost::asio::thread_pool readers_;
   boost::asio::thread_pool askers_;
 };

@@ -43,9 +43,13 @@ ABSL_FLAG(absl::Duration, time_limit, absl::Seconds(2), "time of a search");
 ABSL_FLAG(absl::Duration, request_timeout, absl::Seconds(4),
           "from the first byte of a review to the last one of its answer; less than the API server's timeoutSeconds");
 ABSL_FLAG(int32_t, max_reviews, 64, "reviews that planwrightd is asked about at the same time");
-ABSL_FLAG(int32_t, max_connections, 4096, "connections that may be open; more are closed at once");
+ABSL_FLAG(int32_t, max_connections, 4096,
+          "connections that may be open, a quarter of them of one address; more are closed at once");
 ABSL_FLAG(double, max_requests_per_second, 500,
           "of one address, without --tls_client_ca_file; more get 429. 0: any number");
+ABSL_FLAG(absl::Duration, drain_delay, absl::ZeroDuration(),
+          "how long reviews are still taken after SIGTERM, until nobody sends any here (endpoints are told late); a "
+          "second SIGTERM ends it");
 ABSL_FLAG(absl::Duration, reload_interval, absl::Seconds(5),
           "how often files are looked at; SIGHUP reads them at once");
 ABSL_FLAG(std::string, log_format, "", "text or json, on standard error; empty: text on a terminal, else json");
@@ -58,27 +62,15 @@ namespace {
 using client::ViolationList;
 
 // The flags above, in their order; --config itself cannot be set by a file.
-constexpr std::array kSettings = std::to_array<std::string_view>({"listen_address",
-                                                                  "metrics_address",
-                                                                  "tls_cert_file",
-                                                                  "tls_key_file",
-                                                                  "tls_client_ca_file",
-                                                                  "server",
-                                                                  "server_tls",
-                                                                  "server_ca_file",
-                                                                  "token_file",
-                                                                  "tokens_file",
-                                                                  "pools_file",
-                                                                  "pools_max_age",
-                                                                  "mode",
-                                                                  "time_limit",
-                                                                  "request_timeout",
-                                                                  "max_reviews",
-                                                                  "max_connections",
-                                                                  "max_requests_per_second",
-                                                                  "reload_interval",
-                                                                  "log_format",
-                                                                  "validate_config"});
+constexpr std::array kSettings =
+    std::to_array<std::string_view>({"listen_address", "metrics_address",    "tls_cert_file",
+                                     "tls_key_file",   "tls_client_ca_file", "server",
+                                     "server_tls",     "server_ca_file",     "token_file",
+                                     "tokens_file",    "pools_file",         "pools_max_age",
+                                     "mode",           "time_limit",         "request_timeout",
+                                     "max_reviews",    "max_connections",    "max_requests_per_second",
+                                     "drain_delay",    "reload_interval",    "log_format",
+                                     "validate_config"});
 
 std::optional<std::string> Getenv(const std::string& name) {
   const char* value = std::getenv(name.c_str());
@@ -89,13 +81,10 @@ bool HasArgument(std::span<char*> arguments, std::string_view name) {
   return std::find(arguments.begin() + 1, arguments.end(), name) != arguments.end();
 }
 
-// --config=FILE, else PLANWRIGHT_CONFIG: known before the flags are parsed.
+// --config, else PLANWRIGHT_CONFIG.
 std::string ConfigFile(std::span<char*> arguments) {
-  constexpr std::string_view kPrefix = "--config=";
-  for (const std::string_view argument : arguments) {
-    if (argument.starts_with(kPrefix)) return std::string(argument.substr(kPrefix.size()));
-  }
-  return Getenv("PLANWRIGHT_CONFIG").value_or("");
+  const std::optional<std::string> stated = server::ArgumentOf(arguments, "config");
+  return stated.has_value() ? *stated : Getenv("PLANWRIGHT_CONFIG").value_or("");
 }
 
 absl::Status ApplyOtherSources(std::span<char*> arguments) {
@@ -140,6 +129,14 @@ HttpsLimits ReadLimits(bool asks_for_certificates, ViolationList& violations) {
   if (!(rate >= 0)) violations.Add("--max_requests_per_second", absl::StrCat("must be >= 0, is ", rate));
   limits.max_requests_per_second = asks_for_certificates ? 0 : rate;
   return limits;
+}
+
+std::chrono::milliseconds ReadDrainDelay(ViolationList& violations) {
+  const absl::Duration delay = absl::GetFlag(FLAGS_drain_delay);
+  if (delay < absl::ZeroDuration() || delay > absl::Minutes(10)) {
+    violations.Add("--drain_delay", absl::StrCat("must be 0 to 10m, is ", absl::FormatDuration(delay)));
+  }
+  return absl::ToChronoMilliseconds(delay);
 }
 
 server::TlsFiles ReadTlsFiles(ViolationList& violations) {
@@ -199,6 +196,7 @@ absl::StatusOr<Settings> ReadSettings() {
   settings.metrics_address = Address(absl::GetFlag(FLAGS_metrics_address), true, "--metrics_address", violations);
   settings.tls = ReadTlsFiles(violations);
   settings.limits = ReadLimits(!settings.tls.client_ca.empty(), violations);
+  settings.drain_delay = ReadDrainDelay(violations);
   settings.service = ReadService(violations);
   settings.token_file = absl::GetFlag(FLAGS_token_file);
   settings.tokens_file = absl::GetFlag(FLAGS_tokens_file);

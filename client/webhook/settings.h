@@ -20,6 +20,8 @@ struct Settings {
   // Empty: no metrics and no probes.
   std::string metrics_address;
   HttpsLimits limits;
+  // How long reviews are still taken when the hook is told to end: those who send them learn of it late.
+  std::chrono::milliseconds drain_delay{0};
   server::TlsFiles tls;
   // How planwrightd is reached; the token stands in a file.
   client::ServerConnection service;

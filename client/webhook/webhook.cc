@@ -68,7 +68,7 @@ class RunningWebhook final : public Webhook {
         http_connections_(server::HttpConnectionLimits()) {}
 
   ~RunningWebhook() override {
-    if (!is_draining_) Drain();
+    if (!is_drained_) Drain();
     http_gate_.reset();
     http_.reset();
     // What is still being judged replies to connections, which go after it.
@@ -109,8 +109,15 @@ class RunningWebhook final : public Webhook {
     log_.Info("read files again");
   }
 
+  void AnnounceEnd() override {
+    is_ending_ = true;
+    https_->AnnounceEnd();
+    log_.Info("ending");
+  }
+
   void Drain() override {
-    is_draining_ = true;
+    is_ending_ = true;
+    is_drained_ = true;
     watcher_ = {};
     if (https_ != nullptr) https_->Drain();
     log_.Info("drained");
@@ -205,7 +212,7 @@ class RunningWebhook final : public Webhook {
 
   // Without planwrightd jobs are admitted with a warning, so the hook is ready without it.
   server::HttpResponse ServeReadiness() const {
-    return is_draining_ ? server::HttpResponse{503, "draining\n"} : server::HttpResponse{200, "ok\n"};
+    return is_ending_ ? server::HttpResponse{503, "draining\n"} : server::HttpResponse{200, "ok\n"};
   }
 
   const Settings settings_;
@@ -213,7 +220,8 @@ class RunningWebhook final : public Webhook {
   HookMetrics metrics_;
   PlanningClients clients_;
   ReviewDesk desk_;
-  std::atomic<bool> is_draining_ = false;
+  std::atomic<bool> is_ending_ = false;
+  bool is_drained_ = false;
   // One at a time.
   std::mutex reloading_;
   // Whether the pools file has been read once; under reloading_, once the hook runs.

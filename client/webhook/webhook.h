@@ -21,7 +21,10 @@ class Webhook {
   // is wrong. Happens by itself where a file has changed.
   virtual void Reload() = 0;
 
-  // Is not ready any more, takes no new connections, and returns when all reviews are answered.
+  // Is not ready any more, but goes on taking reviews; each connection ends with its next answer.
+  virtual void AnnounceEnd() = 0;
+
+  // Takes no new connections, and returns when all reviews are answered. Is not ready, if it was until now.
   virtual void Drain() = 0;
 };
 

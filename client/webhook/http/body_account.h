@@ -1,4 +1,4 @@
-// How many bytes of bodies are held, over all connections.
+// How many bytes are held, over all requests: of bodies that arrive, and of reviews that wait.
 #ifndef PLANWRIGHT_CLIENT_WEBHOOK_HTTP_BODY_ACCOUNT_H_
 #define PLANWRIGHT_CLIENT_WEBHOOK_HTTP_BODY_ACCOUNT_H_
 

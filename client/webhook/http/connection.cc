@@ -130,7 +130,7 @@ class Connection {
     const auto target = parser.get().target();
     const HttpAnswer answer =
         co_await Judged({target.data(), target.size()}, std::move(body), deadline - services_.limits.sending);
-    co_return co_await Send(answer, parser.get().version(), parser.keep_alive() && !services_.is_draining, begin);
+    co_return co_await Send(answer, parser.get().version(), parser.keep_alive() && !services_.is_ending, begin);
   }
 
   // Errors that are answered; the others end the connection.

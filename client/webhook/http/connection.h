@@ -28,6 +28,8 @@ struct ConnectionServices {
   RateLimit rate;
   // Requests whose answer is not sent.
   std::atomic<int> in_flight = 0;
+  // No connection goes on after its next request.
+  std::atomic<bool> is_ending = false;
   // No request is begun any more.
   std::atomic<bool> is_draining = false;
 };

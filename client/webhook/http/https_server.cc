@@ -3,6 +3,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 #include <boost/asio/io_context.hpp>
@@ -10,6 +11,7 @@
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/strand.hpp>
 #include <boost/asio/use_awaitable.hpp>
+#include <map>
 #include <mutex>
 #include <thread>
 #include <vector>
@@ -68,7 +70,10 @@ class HttpsServerImpl final : public HttpsServer {
   int connections() const override { return connections_; }
   int64_t body_bytes() const override { return services_.bodies.bytes(); }
 
+  void AnnounceEnd() override { services_.is_ending = true; }
+
   void Drain() override {
+    services_.is_ending = true;
     services_.is_draining = true;
     asio::post(accepting_, [this] {
       boost::system::error_code ignored;
@@ -100,26 +105,53 @@ class HttpsServerImpl final : public HttpsServer {
         continue;
       }
       if (connections_ >= services_.limits.max_connections) continue;
+      const auto peer = socket.remote_endpoint(error);
+      if (error) continue;
       socket.set_option(asio::ip::tcp::no_delay(true), error);
       const auto strand = socket.get_executor();
-      asio::co_spawn(strand, Counted(std::move(socket)), asio::detached);
+      asio::co_spawn(strand, Counted(std::move(socket), peer.address()), asio::detached);
     }
   }
 
-  asio::awaitable<void> Counted(asio::ip::tcp::socket socket) {
+  asio::awaitable<void> Counted(asio::ip::tcp::socket socket, asio::ip::address peer) {
     ++connections_;
     try {
-      co_await ServeConnection(std::move(socket), tls(), services_);
+      const Place place(*this, peer);
+      if (place.is_free()) co_await ServeConnection(std::move(socket), tls(), services_);
     } catch (const std::exception&) {
       // Out of memory: this connection ends, the others go on.
     }
     --connections_;
   }
 
+  // One of the connections of an address.
+  class Place {
+   public:
+    Place(HttpsServerImpl& server, const asio::ip::address& peer) : server_(server), peer_(peer) {
+      const std::lock_guard lock(server_.mutex_);
+      is_free_ = ++server_.by_address_[peer_] <= std::max(1, server_.services_.limits.max_connections / 4);
+    }
+    ~Place() {
+      const std::lock_guard lock(server_.mutex_);
+      const auto own = server_.by_address_.find(peer_);
+      if (--own->second == 0) server_.by_address_.erase(own);
+    }
+    Place(const Place&) = delete;
+    Place& operator=(const Place&) = delete;
+
+    bool is_free() const { return is_free_; }
+
+   private:
+    HttpsServerImpl& server_;
+    const asio::ip::address peer_;
+    bool is_free_ = false;
+  };
+
   const std::unique_ptr<server::Listener> listener_;
   std::mutex mutex_;
   // Guarded by mutex_.
   TlsContext tls_;
+  std::map<asio::ip::address, int> by_address_;
   ConnectionServices services_;
   std::atomic<int> connections_ = 0;
   asio::io_context context_;

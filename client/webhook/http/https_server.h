@@ -28,7 +28,8 @@ struct HttpsLimits {
   int64_t max_body_bytes = int64_t{8} << 20;
   // What all bodies may take together.
   int64_t max_bodies_bytes = int64_t{32} << 20;
-  // More are closed at once.
+  // More are closed at once, and so are those that take one address beyond a quarter of it, so that one address that
+  // holds connections and says nothing leaves room for others.
   int max_connections = 4096;
   // How many requests one address may send; 0: any number.
   double max_requests_per_second = 0;
@@ -61,6 +62,10 @@ class HttpsServer {
   virtual int connections() const = 0;
   // What all bodies take that are held.
   virtual int64_t body_bytes() const = 0;
+
+  // Still accepts and answers, but asks clients to connect elsewhere: a connection is closed with its next answer, and
+  // soon where it says nothing. Thread-safe.
+  virtual void AnnounceEnd() = 0;
 
   // Accepts no more; returns when all requests are answered, at most after the deadline of one.
   virtual void Drain() = 0;

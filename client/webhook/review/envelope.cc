@@ -15,6 +15,10 @@ constexpr char kApiVersion[] = "admission.k8s.io/v1";
 constexpr char kKind[] = "AdmissionReview";
 constexpr char kSource[] = "review";
 constexpr std::size_t kMaxUidBytes = 256;
+// Objects of a cluster have at most 1.5 MiB, and values of some bytes each are rare.
+constexpr std::size_t kMaxJsonValues = 150'000;
+// Of a value, with its key and its part of a container.
+constexpr int64_t kBytesPerValue = 160;
 
 void Require(const Json& root, Keys keys, const char* path, std::string_view wanted,
              client::ViolationList& violations) {
@@ -79,13 +83,15 @@ Review Read(Json& root, client::ViolationList& violations) {
 
 absl::StatusOr<Review> ParseReview(std::string_view body) {
   // Finds what the parser below would throw for.
-  const auto outline = client::OutlineOf(body, kSource);
+  const auto outline = client::OutlineOf(body, kSource, kMaxJsonValues);
   if (!outline.ok()) return outline.status();
   if (!outline->is_object) return absl::InvalidArgumentError("review: must be a JSON object");
   Json root = Json::parse(body);
   client::ViolationList violations;
   Review review = Read(root, violations);
   if (!violations.empty()) return violations.ToStatus(kSource);
+  review.unpacked_bytes =
+      static_cast<int64_t>(outline->num_values) * kBytesPerValue + static_cast<int64_t>(body.size());
   return review;
 }
 

@@ -2,6 +2,7 @@
 #ifndef PLANWRIGHT_CLIENT_WEBHOOK_REVIEW_ENVELOPE_H_
 #define PLANWRIGHT_CLIENT_WEBHOOK_REVIEW_ENVELOPE_H_
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -33,6 +34,8 @@ struct Review {
   Json object;
   // What was there before an update.
   Json old_object;
+  // What the whole review takes as values, about.
+  int64_t unpacked_bytes = 0;
 };
 
 // What is answered.

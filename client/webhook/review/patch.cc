@@ -164,9 +164,7 @@ absl::StatusOr<std::string> TrainerArguments(const std::string& trainer, const v
   if (text.size() > kMaxVariableBytes) return NoRanks("the trainer's arguments are too long for a variable");
   if (trainer != "megatron") return text;
   // All of its flags, quoted for a shell; shells split a variable at its blanks and leave quotes in it.
-  if (plan.has_joint()) return absl::StrReplaceAll(text, {{"'", ""}});
-  return absl::StrCat("--pipeline-model-parallel-size ", plan.stages_size(), " --pipeline-model-parallel-layout ",
-                      text);
+  return absl::StrReplaceAll(text, {{"'", ""}});
 }
 
 }  // namespace planwright::webhook

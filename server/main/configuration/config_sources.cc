@@ -47,6 +47,19 @@ std::vector<Setting> ReadEnvironment(std::span<const std::string_view> names,
   return settings;
 }
 
+std::optional<std::string> ArgumentOf(std::span<char*> arguments, std::string_view flag) {
+  for (std::size_t i = 1; i < arguments.size(); ++i) {
+    std::string_view argument = arguments[i];
+    if (!argument.starts_with('-')) continue;
+    argument.remove_prefix(argument.starts_with("--") ? 2 : 1);
+    if (argument == flag && i + 1 < arguments.size()) return arguments[i + 1];
+    if (argument.starts_with(flag) && argument.substr(flag.size()).starts_with('=')) {
+      return std::string(argument.substr(flag.size() + 1));
+    }
+  }
+  return std::nullopt;
+}
+
 absl::Status ApplySettings(std::span<const Setting> settings, std::span<const std::string_view> names) {
   for (const Setting& setting : settings) {
     absl::CommandLineFlag* flag = absl::FindCommandLineFlag(setting.name);

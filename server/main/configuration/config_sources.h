@@ -33,6 +33,10 @@ absl::StatusOr<std::vector<Setting>> ParseConfigText(std::string_view text, std:
 std::vector<Setting> ReadEnvironment(std::span<const std::string_view> names,
                                      const std::function<std::optional<std::string>(const std::string&)>& getenv);
 
+// The value of a flag that must be known before the flags are parsed: --flag=VALUE or --flag VALUE; nullopt: it is not
+// there. As Abseil does, takes one hyphen for two.
+std::optional<std::string> ArgumentOf(std::span<char*> arguments, std::string_view flag);
+
 // Sets the flags. Errors: INVALID_ARGUMENT, a name that is none of `names`, or a value that its flag does not take; the
 // message names the origin and the flag.
 absl::Status ApplySettings(std::span<const Setting> settings, std::span<const std::string_view> names);

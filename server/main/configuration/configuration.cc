@@ -206,21 +206,6 @@ std::optional<std::string> Getenv(const std::string& name) {
   return value == nullptr ? std::nullopt : std::optional<std::string>(value);
 }
 
-// The value of a flag that must be known before the flags are parsed: --flag=VALUE or --flag VALUE; nullopt: it is not
-// there. As Abseil does, takes one hyphen for two.
-std::optional<std::string> ArgumentOf(std::span<char*> arguments, std::string_view flag) {
-  for (std::size_t i = 1; i < arguments.size(); ++i) {
-    std::string_view argument = arguments[i];
-    if (!argument.starts_with('-')) continue;
-    argument.remove_prefix(argument.starts_with("--") ? 2 : 1);
-    if (argument == flag && i + 1 < arguments.size()) return arguments[i + 1];
-    if (argument.starts_with(flag) && argument.substr(flag.size()).starts_with('=')) {
-      return std::string(argument.substr(flag.size() + 1));
-    }
-  }
-  return std::nullopt;
-}
-
 // --config, else PLANWRIGHT_CONFIG.
 std::string ConfigFile(std::span<char*> arguments) {
   const std::optional<std::string> stated = ArgumentOf(arguments, "config");

@@ -14,6 +14,7 @@ import sys
 import tempfile
 import time
 import unittest
+import urllib.error
 import urllib.request
 
 try:
@@ -101,6 +102,14 @@ class DoorsTest(unittest.TestCase):
         with urllib.request.urlopen(f"http://{hook.addresses['serving http']}/metrics") as answer:
             found = re.search(rf"^{re.escape(series)} (\S+)$", answer.read().decode(), re.MULTILINE)
         return float(found[1]) if found else 0
+
+    def is_ready(self, hook):
+        try:
+            with urllib.request.urlopen(f"http://{hook.addresses['serving http']}/readyz"):
+                return True
+        except urllib.error.HTTPError as error:
+            self.assertEqual(error.code, 503)
+            return False
 
     def wait_until(self, condition):
         end = time.monotonic() + PATIENCE_SECONDS
@@ -300,6 +309,44 @@ class DoorsTest(unittest.TestCase):
         self.wait_until(lambda: self.metric(hook, "planwright_webhook_connections") == 202)
         body = json.dumps(review(example(graph="")))
         self.assertEqual([self.post(connection, body)[0] for connection in idle], [200] * 200)
+
+    def test_an_address_has_a_quarter_of_the_connections(self):
+        hook = self.start_hook("--max_connections=12")
+        idle = [self.connect(hook) for _ in range(3)]
+        for connection in idle:
+            connection.connect()
+        with self.assertRaises(OSError):
+            self.connect(hook).connect()
+        body = json.dumps(review(example(graph="")))
+        self.assertEqual(self.post(idle[0], body)[0], 200)
+        # Another address of this machine has a quarter of its own.
+        self.assertEqual(self.post(self.connect(hook, source="127.0.0.2"), body)[0], 200)
+        idle.pop().close()
+        self.wait_until(lambda: self.metric(hook, "planwright_webhook_connections") == 3)
+        self.connect(hook).connect()
+
+    def test_reviews_are_taken_for_a_while_after_the_end_was_announced(self):
+        hook = self.start_hook("--drain_delay=10m")
+        body = json.dumps(review(example(graph="")))
+        held = self.connect(hook)
+        self.assertEqual(self.post(held, body)[0], 200)
+        self.assertIsNotNone(held.sock)
+        hook.process.send_signal(signal.SIGTERM)
+        self.wait_until(lambda: not self.is_ready(hook))
+        # Who has a connection is answered and sent elsewhere; new ones are answered as well.
+        self.assertEqual(self.post(held, body)[0], 200)
+        self.assertIsNone(held.sock)
+        self.assertEqual(self.post(self.connect(hook), body)[0], 200)
+        self.assertIsNone(hook.process.poll())
+        hook.process.send_signal(signal.SIGTERM)
+        self.assertEqual(hook.process.wait(PATIENCE_SECONDS), 0)
+
+    def test_values_without_end_are_too_much(self):
+        hook = self.start_hook()
+        huge = review(example(graph=""))
+        huge["request"]["object"]["more"] = [0] * 150_000
+        code, text = self.post(self.connect(hook), json.dumps(huge))
+        self.assertEqual((code, text), (413, "review: has more than 150000 values\n"))
 
     def test_tls_of_either_version_carries_requests_that_come_at_once(self):
         hook = self.start_hook()

@@ -3,9 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstddef>
 #include <string>
 
 #include "absl/strings/escaping.h"
+#include "client/importer/reading/json_text.h"
 
 namespace planwright::webhook {
 namespace {
@@ -72,6 +74,20 @@ TEST(EnvelopeTest, RefusesWhatIsNoJson) {
   std::string deep = R"({"request":)";
   for (int i = 0; i < 200; ++i) deep += R"({"a":)";
   EXPECT_THAT(ErrorOfReview(deep), HasSubstr("nested"));
+}
+
+TEST(EnvelopeTest, RefusesWhatUnpacksToMuchMore) {
+  Json envelope = MakeEnvelope();
+  Json& more = envelope["request"]["object"]["more"] = Json::array();
+  const auto values = client::OutlineOf(envelope.dump(), "review")->num_values;
+  for (std::size_t i = values; i < 150'000; ++i) more.push_back(Json::object());
+  const auto most = ParseReview(envelope.dump());
+  ASSERT_TRUE(most.ok()) << most.status();
+  EXPECT_GE(most->unpacked_bytes, 150'000 * 100);
+  more.push_back(Json::object());
+  const auto review = ParseReview(envelope.dump());
+  EXPECT_EQ(review.status().code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_EQ(review.status().message(), "review: has more than 150000 values");
 }
 
 TEST(EnvelopeTest, RefusesAnEndlessUid) {

@@ -21,6 +21,7 @@ using ::testing::ElementsAre;
 using ::testing::Field;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::MatchesRegex;
 using ::testing::StartsWith;
 
 constexpr char kSmall[] = "zoo:bert-base";
@@ -277,7 +278,10 @@ TEST_F(JudgeTest, WritesTheArgumentsOfTheTrainer) {
   Review review = Annotated(1, 2, graph, wishes);
   const Judgement judgement = JudgeReal(review);
   const Json patched = review.object.patch(judgement.answer.patch);
-  EXPECT_THAT(VariableOf(patched, kTrainerVariable), HasSubstr("--pipeline-model-parallel-size 2"));
+  EXPECT_THAT(
+      VariableOf(patched, kTrainerVariable),
+      MatchesRegex("--num-layers 4 --pipeline-model-parallel-size 2 --pipeline-model-parallel-layout [Et|L*()0-9]+"
+                   " --micro-batch-size 1"));
   EXPECT_THAT(JudgeReal(Annotated(2, 2, kSmall, {{kTrainerAnnotation, "other"}})).warnings,
               HasWarning(Reason::kAnnotation, "megatron or torchtitan"));
 }

@@ -5,6 +5,9 @@
 
 #include <array>
 #include <map>
+#include <optional>
+#include <string>
+#include <vector>
 
 #include "absl/flags/flag.h"
 
@@ -68,6 +71,19 @@ TEST(ApplySettingsTest, NamesOriginAndFlagOfWhatIsWrong) {
   // Flags of libraries are no settings of ours.
   const std::vector<Setting> foreign = {{"undefok", "x", "f:3"}};
   EXPECT_FALSE(ApplySettings(foreign, kNames).ok());
+}
+
+TEST(ArgumentOfTest, IsFoundInEveryFormThatFlagsHave) {
+  const auto value_of = [](std::vector<std::string> arguments) {
+    std::vector<char*> pointers;
+    for (std::string& argument : arguments) pointers.push_back(argument.data());
+    return ArgumentOf(pointers, "config");
+  };
+  EXPECT_EQ(value_of({"program", "--config=a"}), "a");
+  EXPECT_EQ(value_of({"program", "--config", "a"}), "a");
+  EXPECT_EQ(value_of({"program", "-config=a", "--other"}), "a");
+  EXPECT_EQ(value_of({"program", "--configs=a", "config"}), std::nullopt);
+  EXPECT_EQ(value_of({"program", "--config"}), std::nullopt);
 }
 
 }  // namespace
