@@ -1,6 +1,7 @@
 #include "client/onnx/inline_functions.h"
 
 #include <map>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -56,6 +57,7 @@ class Inliner {
       for (std::string& input : *node.mutable_input()) Rename(own, names, input);
       for (std::string& output : *node.mutable_output()) Rename(own, names, output);
       BindAttributes(use, node);
+      RenameInBodies(own, names, {}, node);
       const absl::Status status = Add(node, depth + 1, graph);
       if (!status.ok()) return status;
     }
@@ -66,6 +68,30 @@ class Inliner {
     if (value.empty()) return;
     const auto [known, is_new] = names.try_emplace(value, absl::StrCat(own, value));
     value = known->second;
+  }
+
+  // Bodies of control flow read values of the function by name, but for those that they, or bodies around them, make.
+  static void RenameInBodies(const std::string& own, Names& names, const std::set<std::string>& made,
+                             onnx::NodeProto& node) {
+    for (onnx::AttributeProto& attribute : *node.mutable_attribute()) {
+      if (attribute.has_g()) RenameInBody(own, names, made, *attribute.mutable_g());
+      for (onnx::GraphProto& body : *attribute.mutable_graphs()) RenameInBody(own, names, made, body);
+    }
+  }
+
+  static void RenameInBody(const std::string& own, Names& names, std::set<std::string> made, onnx::GraphProto& body) {
+    const auto rename = [&](std::string& value) {
+      if (!made.contains(value)) Rename(own, names, value);
+    };
+    for (const onnx::ValueInfoProto& input : body.input()) made.insert(input.name());
+    for (const onnx::TensorProto& tensor : body.initializer()) made.insert(tensor.name());
+    for (const onnx::SparseTensorProto& tensor : body.sparse_initializer()) made.insert(tensor.values().name());
+    for (onnx::NodeProto& node : *body.mutable_node()) {
+      for (std::string& input : *node.mutable_input()) rename(input);
+      RenameInBodies(own, names, made, node);
+      made.insert(node.output().begin(), node.output().end());
+    }
+    for (onnx::ValueInfoProto& output : *body.mutable_output()) rename(*output.mutable_name());
   }
 
   // Attributes that refer to one of the use take its value; without one they are left out.

@@ -26,6 +26,35 @@ bool HasSubgraph(const onnx::NodeProto& node) {
   });
 }
 
+void AppendCaptured(const onnx::GraphProto& body, std::vector<std::string>& read);
+
+// What a node reads: its inputs, and what bodies of control flow read of the graphs around them.
+std::vector<std::string> ReadBy(const onnx::NodeProto& node) {
+  std::vector<std::string> read(node.input().begin(), node.input().end());
+  for (const onnx::AttributeProto& attribute : node.attribute()) {
+    if (attribute.has_g()) AppendCaptured(attribute.g(), read);
+    for (const onnx::GraphProto& body : attribute.graphs()) AppendCaptured(body, read);
+  }
+  return read;
+}
+
+// Adds what `body` reads and does not make.
+void AppendCaptured(const onnx::GraphProto& body, std::vector<std::string>& read) {
+  std::set<std::string> made;
+  for (const onnx::ValueInfoProto& input : body.input()) made.insert(input.name());
+  for (const onnx::TensorProto& tensor : body.initializer()) made.insert(tensor.name());
+  for (const onnx::SparseTensorProto& tensor : body.sparse_initializer()) made.insert(tensor.values().name());
+  for (const onnx::NodeProto& node : body.node()) {
+    for (std::string& value : ReadBy(node)) {
+      if (!made.contains(value)) read.push_back(std::move(value));
+    }
+    made.insert(node.output().begin(), node.output().end());
+  }
+  for (const onnx::ValueInfoProto& output : body.output()) {
+    if (!made.contains(output.name())) read.push_back(output.name());
+  }
+}
+
 class GraphBuilder {
  public:
   GraphBuilder(onnx::ModelProto& model, const std::map<std::string, int64_t>& dimensions,
@@ -59,7 +88,7 @@ class GraphBuilder {
 
   absl::Status AddNode(const onnx::NodeProto& node) {
     bool is_constant = true;
-    for (const std::string& input : node.input()) {
+    for (const std::string& input : ReadBy(node)) {
       if (input.empty() || constants_.contains(input)) continue;
       is_constant = false;
       if (known_.contains(input)) continue;
@@ -98,8 +127,8 @@ class GraphBuilder {
     double read = 0;
     double parameters = 0;
     double activations = 0;
-    std::set<std::string_view> seen;
-    for (const std::string& input : node.input()) {
+    std::set<std::string> seen;
+    for (const std::string& input : ReadBy(node)) {
       if (input.empty() || !seen.insert(input).second) continue;
       const double bytes = BytesOf(input);
       read += bytes;

@@ -1,10 +1,11 @@
 #include "client/onnx/operator_work.h"
 
 #include <algorithm>
-#include <cmath>
 #include <set>
 #include <string_view>
 #include <vector>
+
+#include "core/text/einsum.h"
 
 namespace planwright::onnx_reader {
 namespace {
@@ -67,12 +68,23 @@ double RecurrentFlops(const onnx::NodeProto& node, const Shapes& shapes) {
   return 2 * rows * (Elements(ShapeAt(node.input(), 1, shapes)) + Elements(ShapeAt(node.input(), 2, shapes)));
 }
 
-// Sums over what two operands share: the elements of both, and the output's, are those of three of the index sets.
 double EinsumFlops(const onnx::NodeProto& node, const Shapes& shapes) {
-  const double left = Elements(ShapeAt(node.input(), 0, shapes));
-  const double right = Elements(ShapeAt(node.input(), 1, shapes));
-  const double out = Elements(ShapeAt(node.output(), 0, shapes));
-  return 2 * std::sqrt(left * right * out);
+  std::vector<std::vector<int64_t>> operands;
+  for (int i = 0; i < node.input_size(); ++i) {
+    const ValueShape* operand = ShapeAt(node.input(), i, shapes);
+    if (operand == nullptr) return 0;
+    operands.push_back(operand->dimensions);
+  }
+  for (const onnx::AttributeProto& attribute : node.attribute()) {
+    if (attribute.name() == "equation") return 2 * EinsumProducts(attribute.s(), operands).value_or(0);
+  }
+  return 0;
+}
+
+// Weights are the fourth of the inputs, behind the scale and the zero point of the first.
+double QuantizedConvFlops(const onnx::NodeProto& node, const Shapes& shapes) {
+  const ValueShape* weights = ShapeAt(node.input(), 3, shapes);
+  return weights == nullptr ? 0 : 2 * Elements(ShapeAt(node.output(), 0, shapes)) * ProductFrom(*weights, 1);
 }
 
 const std::set<std::string_view>& Movements() {
@@ -134,7 +146,8 @@ OperatorWork WorkOf(const onnx::NodeProto& node, const Shapes& shapes) {
   const std::string_view type = node.op_type();
   if (type == "Conv" || type == "ConvInteger") return {ConvFlops(node, shapes, false), true};
   if (type == "ConvTranspose") return {ConvFlops(node, shapes, true), true};
-  if (type == "MatMul" || type == "MatMulInteger") return {MatMulFlops(node, shapes), true};
+  if (type == "QLinearConv") return {QuantizedConvFlops(node, shapes), true};
+  if (type == "MatMul" || type == "MatMulInteger" || type == "QLinearMatMul") return {MatMulFlops(node, shapes), true};
   if (type == "Gemm") return {GemmFlops(node, shapes), true};
   if (type == "LSTM" || type == "GRU" || type == "RNN") return {RecurrentFlops(node, shapes), true};
   if (type == "Einsum") return {EinsumFlops(node, shapes), true};

@@ -20,9 +20,10 @@ struct Product {
 };
 
 // The first that fits counts, so the narrower ones stand first.
-constexpr std::array<Product, 19> kProducts = {{{"gb200", "gb200"},
-                                                {"gb300", "gb200"},
+constexpr std::array<Product, 20> kProducts = {{{"gb200", "gb200"},
+                                                {"gb300", "gb300"},
                                                 {"b200", "b200"},
+                                                {"b300", "b300"},
                                                 {"h200", "h200"},
                                                 {"h100 pcie", "h100-pcie"},
                                                 {"h100", "h100"},
@@ -46,12 +47,14 @@ struct Speed {
   double nvlink_lane = 0;
   double pcie = 0;
 };
-constexpr std::array<Speed, 6> kSpeeds = {{{"v100", 20e9, 12e9},
+constexpr std::array<Speed, 8> kSpeeds = {{{"v100", 20e9, 12e9},
                                            {"a100", 20e9, 24e9},
                                            {"h100", 20.6e9, 48e9},
                                            {"h200", 20.6e9, 48e9},
                                            {"b200", 40.1e9, 48e9},
-                                           {"gb200", 40.1e9, 48e9}}};
+                                           {"b300", 40.1e9, 48e9},
+                                           {"gb200", 40.1e9, 48e9},
+                                           {"gb300", 40.1e9, 48e9}}};
 constexpr Speed kUsualSpeed = {"", 20e9, 24e9};
 
 // Small letters, digits and single blanks.

@@ -83,12 +83,8 @@ class TreeReader {
     return absl::OkStatus();
   }
 
-  // The group of a host on a chosen level; hosts of no group are groups of their own.
-  std::string GroupOf(const TreeHost& host, std::size_t level) const {
-    if (level >= groups_.size()) return "";
-    const std::string& group = host.groups[groups_[level]];
-    return group.empty() ? absl::StrCat("\x01", host.name) : group;
-  }
+  // The group of a host on a chosen level; empty: it does not say one.
+  const std::string& GroupOf(const TreeHost& host, std::size_t level) const { return host.groups[groups_[level]]; }
 
   // From the outermost level on, so that groups stand together; hosts of one group keep the order of the file.
   absl::Status SortHosts() {
@@ -97,7 +93,7 @@ class TreeReader {
     for (std::size_t i = 0; i < tree_.hosts.size(); ++i) {
       std::vector<std::string> path;
       for (std::size_t level = groups_.size(); level-- > 0;) {
-        const std::string group = GroupOf(tree_.hosts[i], level);
+        const std::string& group = GroupOf(tree_.hosts[i], level);
         const std::size_t seen = first_seen.emplace(absl::StrCat(level, " ", group), first_seen.size()).first->second;
         path.push_back(absl::StrFormat("%09d", seen));
       }
@@ -133,12 +129,12 @@ class TreeReader {
 
   // The name of the class in the cluster: classes of different memory are different ones.
   std::string AddClass(DeviceType type) {
-    for (const v1::DeviceClass& known : imported_.cluster.device_classes()) {
-      if (known.memory_bytes() == type.device_class.memory_bytes() &&
-          known.name().starts_with(type.device_class.name()))
-        return known.name();
-    }
     std::string name = type.device_class.name();
+    for (std::size_t i = 0; i < types_.size(); ++i) {
+      const v1::DeviceClass& known = types_[i].device_class;
+      if (known.memory_bytes() == type.device_class.memory_bytes() && known_names_[i] == name) return known.name();
+    }
+    known_names_.push_back(name);
     for (const v1::DeviceClass& known : imported_.cluster.device_classes()) {
       if (known.name() == name) absl::StrAppend(&name, "-", type.device_class.memory_bytes() >> 30, "gib");
     }
@@ -167,9 +163,15 @@ class TreeReader {
     return absl::OkStatus();
   }
 
-  // Whether the level joins the two hosts; the last one, of `between`, joins all.
+  // Whether the level joins the two hosts: their groups on it and on those outside of it are the same ones. Hosts that
+  // say no group are groups of their own, but further levels, of which both say nothing, do not part them. The last
+  // level, of `between`, joins all.
   bool Joins(std::size_t level, const TreeHost& a, const TreeHost& b) const {
-    return level >= groups_.size() || GroupOf(a, level) == GroupOf(b, level);
+    if (level < groups_.size() && GroupOf(a, level).empty() && &a != &b) return false;
+    for (; level < groups_.size(); ++level) {
+      if (GroupOf(a, level) != GroupOf(b, level)) return false;
+    }
+    return true;
   }
 
   absl::Status Join() {
@@ -271,6 +273,8 @@ class TreeReader {
   const std::string source_;
   ImportedCluster imported_;
   std::vector<DeviceType> types_;
+  // By type: the name of the known class that it is, whatever its memory.
+  std::vector<std::string> known_names_;
   std::vector<Level> levels_;
   // By chosen level: its place in TreeHost::groups. `between` has none.
   std::vector<std::size_t> groups_;

@@ -15,7 +15,7 @@ double PairBandwidth(const Machine& machine, std::size_t a, std::size_t b) {
 
 absl::Status Check(const Machine& machine, const ClusterOptions& options, std::string_view source) {
   if (machine.devices == 0) return Refused(source, "names no accelerator");
-  if (machine.devices > kMaxMatrixDevices || machine.devices * static_cast<std::size_t>(options.repeat) > kMaxDevices) {
+  if (machine.devices > kMaxMatrixDevices || static_cast<std::size_t>(options.repeat) > kMaxDevices / machine.devices) {
     return Refused(source, absl::StrCat("has too many devices: ", machine.devices, " in ", options.repeat,
                                         " machines, of ", kMaxDevices, " at most"));
   }

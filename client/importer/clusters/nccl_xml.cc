@@ -36,12 +36,15 @@ struct Generation {
   double nvlink = 0;
 };
 // The last one whose sm is not greater counts.
-constexpr std::array<Generation, 6> kGenerations = {{{60, "", 18e9},
+constexpr std::array<Generation, 9> kGenerations = {{{60, "", 18e9},
                                                      {70, "v100", 20e9},
                                                      {80, "a100", 20e9},
                                                      {86, "", 12e9},
                                                      {90, "h100", 20.6e9},
-                                                     {100, "b200", 40.1e9}}};
+                                                     {100, "b200", 40.1e9},
+                                                     {103, "b300", 40.1e9},
+                                                     {110, "", 40.1e9},
+                                                     {120, "", 12e9}}};
 
 const Generation& GenerationOf(int sm) {
   const Generation* known = kGenerations.data();

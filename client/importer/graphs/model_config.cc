@@ -153,7 +153,10 @@ class ConfigReader {
     const auto width = fields_.Integer("head_dim", 1, kMostOfField);
     const auto hidden = fields_.Integer(family.hidden, 1, kMostOfField);
     const auto heads = fields_.Integer(family.heads, 1, kMostOfField);
-    if (!width.has_value() || !hidden.has_value() || !heads.has_value() || *width * *heads == *hidden) return;
+    if (!width.has_value() || !hidden.has_value() || !heads.has_value() ||
+        (*hidden % *heads == 0 && *width == *hidden / *heads)) {
+      return;
+    }
     fields_.Report("head_dim", absl::StrCat("must be hidden_size / num_attention_heads, is ", *width, " of ", *heads,
                                             " heads and ", *hidden, ": the zoo cannot express heads of another width"));
   }

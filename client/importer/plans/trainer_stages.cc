@@ -1,6 +1,7 @@
 #include "client/importer/plans/trainer_stages.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cstdint>
 #include <map>
@@ -25,8 +26,14 @@ constexpr std::string_view kTensor = "tensor-model-parallel-size";
 constexpr std::string_view kContext = "context-parallel-size";
 constexpr std::string_view kExpert = "expert-model-parallel-size";
 constexpr std::string_view kVirtual = "num-layers-per-virtual-pipeline-stage";
+constexpr std::string_view kVirtualStages = "num-virtual-stages-per-pipeline-rank";
 constexpr std::string_view kFirst = "decoder-first-pipeline-num-layers";
 constexpr std::string_view kLast = "decoder-last-pipeline-num-layers";
+
+// Ways to say stages that are not read.
+constexpr std::array<std::string_view, 2> kOtherSplits = {"account-for-embedding-in-pipeline-split",
+                                                          "account-for-loss-in-pipeline-split"};
+constexpr char kTorchtitanRanks[] = "pipeline_parallel_degree";
 
 absl::Status Wrong(std::string_view reason) { return absl::InvalidArgumentError(std::string(reason)); }
 
@@ -43,6 +50,8 @@ std::optional<std::size_t> TakeCount(std::string_view& text) {
 absl::StatusOr<std::string> Expanded(std::string_view layout) {
   std::string plain;
   std::string last;
+  // `last` is a group, of which nothing stands there yet.
+  bool is_group = false;
   std::optional<std::string> group;
   while (!layout.empty()) {
     const char c = layout.front();
@@ -55,19 +64,19 @@ absl::StatusOr<std::string> Expanded(std::string_view layout) {
     } else if (c == ')') {
       if (!group.has_value()) return Wrong("the layout has a \")\" without its \"(\"");
       last = *std::exchange(group, std::nullopt);
+      is_group = true;
       if (!layout.starts_with('*')) return Wrong("a group of the layout needs its \"*N\"");
     } else if (c == '*') {
       const auto count = TakeCount(layout);
       if (!count.has_value() || *count == 0 || last.empty())
         return Wrong("a \"*\" of the layout needs what it repeats, and how often");
       std::string& into = group.has_value() ? *group : plain;
-      // What is repeated stands there once unless it was a group.
-      const bool is_group = last.size() > 1 || !into.ends_with(last);
       for (std::size_t i = is_group ? 0 : 1; i < *count; ++i) {
         into += last;
         if (into.size() > kMaxLayers + kMaxStages) return Wrong("the layout has too many layers");
       }
       last.clear();
+      is_group = false;
     } else {
       last = std::string(1, c);
       (group.has_value() ? *group : plain) += c;
@@ -156,21 +165,29 @@ TrainerStages StagesOfCounts(const std::vector<std::size_t>& counts) {
   return read;
 }
 
-// Divides without a layout: into equal parts of what the first and the last stage leave over.
-absl::StatusOr<TrainerStages> EvenStages(std::size_t layers, std::size_t ranks, std::optional<std::size_t> first,
-                                         std::optional<std::size_t> last) {
+// Divides without a layout: among ranks, into equal parts of what the first and the last one leave over, and what a
+// rank has among its `parts`.
+absl::StatusOr<TrainerStages> EvenStages(std::size_t layers, std::size_t ranks, std::size_t parts,
+                                         std::optional<std::size_t> first, std::optional<std::size_t> last) {
   const std::size_t stated = (first.has_value() ? 1 : 0) + (last.has_value() ? 1 : 0);
   const std::size_t taken = first.value_or(0) + last.value_or(0);
-  const bool is_possible = ranks >= stated && taken <= layers && ranks <= kMaxStages &&
+  const bool is_possible = ranks >= stated && taken <= layers && ranks * parts <= kMaxStages &&
                            (ranks == stated ? taken == layers : (layers - taken) % (ranks - stated) == 0);
-  if (!is_possible) {
-    return Wrong(
-        absl::StrCat("Megatron-LM cannot divide ", layers, " layers among ", ranks, " stages evenly; give its layout"));
+  std::vector<std::size_t> counts(is_possible ? ranks : 0,
+                                  ranks == stated || !is_possible ? 0 : (layers - taken) / (ranks - stated));
+  if (is_possible && first.has_value()) counts.front() = *first;
+  if (is_possible && last.has_value()) counts.back() = *last;
+  const bool is_divided = std::all_of(counts.begin(), counts.end(), [&](std::size_t c) { return c % parts == 0; });
+  if (!is_possible || !is_divided) {
+    return Wrong(absl::StrCat("Megatron-LM cannot divide ", layers, " layers among ", ranks * parts,
+                              " stages evenly; give its layout"));
   }
-  std::vector<std::size_t> counts(ranks, ranks == stated ? 0 : (layers - taken) / (ranks - stated));
-  if (first.has_value()) counts.front() = *first;
-  if (last.has_value()) counts.back() = *last;
-  return StagesOfCounts(counts);
+  // Part by part, each over all ranks.
+  std::vector<std::size_t> by_stage;
+  for (std::size_t part = 0; part < parts; ++part) {
+    for (const std::size_t count : counts) by_stage.push_back(count / parts);
+  }
+  return StagesOfCounts(by_stage);
 }
 
 // Strings of lists in a list, whatever else stands around them.
@@ -196,6 +213,39 @@ absl::StatusOr<std::vector<std::vector<std::string>>> NestedStrings(std::string_
   return Wrong("must be a list of lists of names, which is not closed");
 }
 
+absl::Status CheckWholeLayers(const std::map<std::string, std::string, std::less<>>& arguments) {
+  for (const std::string_view name : {kTensor, kContext, kExpert}) {
+    const auto degree = CountOf(arguments, name);
+    if (!degree.ok()) return degree.status();
+    if (degree->value_or(1) == 1) continue;
+    return Wrong(
+        absl::StrCat("--", std::string(name), " ", **degree,
+                     " divides layers among devices, which is not read from arguments; save the plan that they "
+                     "come from (`planwright plan --save=FILE`) and evaluate that"));
+  }
+  return absl::OkStatus();
+}
+
+// Of Python and TOML. No name of a module has a "#".
+std::string WithoutComments(std::string_view text) {
+  std::string kept;
+  while (!text.empty()) {
+    const std::string_view line = text.substr(0, text.find('\n'));
+    absl::StrAppend(&kept, std::string(line.substr(0, line.find('#'))), "\n");
+    text.remove_prefix(std::min(line.size() + 1, text.size()));
+  }
+  return kept;
+}
+
+// What stands behind `name`, with its equals sign or colon, quoted or not; empty: it is not said.
+std::string_view ValueBehind(std::string_view text, std::string_view name) {
+  const std::size_t key = text.find(name);
+  if (key == std::string_view::npos) return "";
+  text.remove_prefix(key + name.size());
+  text.remove_prefix(std::min(text.find_first_not_of(" \t=:\"'"), text.size()));
+  return text;
+}
+
 }  // namespace
 
 absl::StatusOr<TrainerStages> ReadMegatronStages(std::string_view text) {
@@ -206,17 +256,16 @@ absl::StatusOr<TrainerStages> ReadMegatronStages(std::string_view text) {
     if (read.ok()) read->ranks = read->stages.size();
     return read;
   }
-  for (const std::string_view name : {kTensor, kContext, kExpert}) {
-    const auto degree = CountOf(arguments, name);
-    if (!degree.ok()) return degree.status();
-    if (degree->value_or(1) == 1) continue;
-    return Wrong(
-        absl::StrCat("--", std::string(name), " ", **degree,
-                     " divides layers among devices, which is not read from arguments; save the plan that they "
-                     "come from (`planwright plan --save=FILE`) and evaluate that"));
+  const absl::Status undivided = CheckWholeLayers(arguments);
+  if (!undivided.ok()) return undivided;
+  for (const std::string_view name : kOtherSplits) {
+    if (!arguments.contains(name)) continue;
+    return Wrong(absl::StrCat("--", std::string(name),
+                              " moves layers between stages in a way that is not read here; "
+                              "say the stages with --pipeline-model-parallel-layout"));
   }
   std::map<std::string_view, std::optional<std::size_t>> counts;
-  for (const std::string_view name : {kRanks, kLayers, kVirtual, kFirst, kLast}) {
+  for (const std::string_view name : {kRanks, kLayers, kVirtual, kVirtualStages, kFirst, kLast}) {
     const auto count = CountOf(arguments, name);
     if (!count.ok()) return count.status();
     counts[name] = *count;
@@ -225,13 +274,21 @@ absl::StatusOr<TrainerStages> ReadMegatronStages(std::string_view text) {
     return Wrong("the arguments must have --num-layers, or --pipeline-model-parallel-layout");
   }
   const std::size_t layers = counts[kLayers].value_or(0);
-  const std::size_t each = counts[kVirtual].value_or(layers);
-  if (counts[kVirtual].has_value() && layers % each != 0) {
-    return Wrong(absl::StrCat("--", std::string(kVirtual), " ", each, " does not divide the ", layers, " layers"));
+  const std::size_t ranks = counts[kRanks].value_or(1);
+  std::size_t parts = counts[kVirtualStages].value_or(1);
+  if (counts[kVirtual].has_value()) {
+    const std::size_t each = *counts[kVirtual];
+    if (layers % each != 0) {
+      return Wrong(absl::StrCat("--", std::string(kVirtual), " ", each, " does not divide the ", layers, " layers"));
+    }
+    if (layers / each % ranks != 0) {
+      return Wrong(absl::StrCat("--", std::string(kVirtual), " ", each, " makes ", layers / each,
+                                " stages, no multiple of the ", ranks, " of --", std::string(kRanks)));
+    }
+    parts = layers / each / ranks;
   }
-  const std::size_t parts = counts[kVirtual].has_value() ? layers / each : counts[kRanks].value_or(1);
   auto read = layout != arguments.end() ? StagesOfLayout(layout->second)
-                                        : EvenStages(layers, parts, counts[kFirst], counts[kLast]);
+                                        : EvenStages(layers, ranks, parts, counts[kFirst], counts[kLast]);
   if (!read.ok()) return read;
   read->ranks = counts[kRanks].value_or(read->stages.size());
   if (read->stages.size() % read->ranks == 0) return read;
@@ -239,7 +296,15 @@ absl::StatusOr<TrainerStages> ReadMegatronStages(std::string_view text) {
                             " of --pipeline-model-parallel-size"));
 }
 
-absl::StatusOr<TrainerStages> ReadTorchtitanStages(std::string_view text) {
+absl::StatusOr<TrainerStages> ReadTorchtitanStages(std::string_view commented) {
+  const std::string uncommented = WithoutComments(commented);
+  std::string_view text = uncommented;
+  std::string_view ranks = ValueBehind(text, kTorchtitanRanks);
+  const std::optional<std::size_t> degree = TakeCount(ranks);
+  const std::string_view schedule = ValueBehind(text, "pipeline_parallel_schedule");
+  if (schedule.starts_with("ZBV") || schedule.starts_with("DualPipeV")) {
+    return Wrong("its schedule gives each rank two parts that lie as a V, which is not read here");
+  }
   const std::size_t key = text.find("module_fqns_per_model_part");
   if (key != std::string_view::npos) text.remove_prefix(key);
   text.remove_prefix(std::min(text.find('['), text.size()));
@@ -263,8 +328,10 @@ absl::StatusOr<TrainerStages> ReadTorchtitanStages(std::string_view text) {
       is_front = false;
     }
   }
-  read.ranks = read.stages.size();
-  return read;
+  read.ranks = degree.value_or(read.stages.size());
+  if (read.ranks > 0 && read.stages.size() % read.ranks == 0) return read;
+  return Wrong(absl::StrCat("there are ", read.stages.size(), " model parts, no multiple of the ", read.ranks, " of ",
+                            kTorchtitanRanks));
 }
 
 absl::StatusOr<TrainerStages> ReadVllmStages(std::string_view text) {

@@ -30,15 +30,15 @@ std::string ReasonIn(std::string message) {
 
 class OutlineHandler final : public json::json_sax_t {
  public:
-  explicit OutlineHandler(std::string_view text) : text_(text) {}
+  OutlineHandler(std::string_view text, std::size_t max_values) : text_(text), max_values_(max_values) {}
 
-  bool null() override { return true; }
-  bool boolean(bool) override { return true; }
-  bool number_integer(json::number_integer_t) override { return true; }
-  bool number_unsigned(json::number_unsigned_t) override { return true; }
-  bool number_float(json::number_float_t, const json::string_t&) override { return true; }
-  bool string(json::string_t&) override { return true; }
-  bool binary(json::binary_t&) override { return true; }
+  bool null() override { return Count(); }
+  bool boolean(bool) override { return Count(); }
+  bool number_integer(json::number_integer_t) override { return Count(); }
+  bool number_unsigned(json::number_unsigned_t) override { return Count(); }
+  bool number_float(json::number_float_t, const json::string_t&) override { return Count(); }
+  bool string(json::string_t&) override { return Count(); }
+  bool binary(json::binary_t&) override { return Count(); }
   bool start_object(std::size_t) override {
     if (depth_ == 0) outline_.is_object = true;
     return Enter();
@@ -57,9 +57,12 @@ class OutlineHandler final : public json::json_sax_t {
 
   const JsonOutline& outline() const { return outline_; }
   const std::string& error() const { return error_; }
+  bool has_too_many() const { return outline_.num_values > max_values_; }
 
  private:
+  bool Count() { return ++outline_.num_values <= max_values_; }
   bool Enter() {
+    if (!Count()) return false;
     if (++depth_ <= kMaxJsonDepth) return true;
     error_ = absl::StrCat("is nested deeper than ", kMaxJsonDepth, " levels");
     return false;
@@ -70,6 +73,7 @@ class OutlineHandler final : public json::json_sax_t {
   }
 
   std::string_view text_;
+  const std::size_t max_values_;
   std::size_t depth_ = 0;
   JsonOutline outline_;
   std::string error_;
@@ -77,9 +81,12 @@ class OutlineHandler final : public json::json_sax_t {
 
 }  // namespace
 
-absl::StatusOr<JsonOutline> OutlineOf(std::string_view text, std::string_view source) {
-  OutlineHandler handler(text);
+absl::StatusOr<JsonOutline> OutlineOf(std::string_view text, std::string_view source, std::size_t max_values) {
+  OutlineHandler handler(text, max_values);
   if (json::sax_parse(text, &handler)) return handler.outline();
+  if (handler.has_too_many()) {
+    return absl::ResourceExhaustedError(absl::StrCat(std::string(source), ": has more than ", max_values, " values"));
+  }
   return absl::InvalidArgumentError(absl::StrCat(std::string(source), ": ", handler.error()));
 }
 

@@ -244,5 +244,108 @@ TEST(OnnxGraphTest, ShapesThatOverflowAreCut) {
   EXPECT_EQ(ReadModel(model).graph.tensors(0).size_bytes(), int64_t{1} << 62);
 }
 
+TEST(OnnxGraphTest, BodiesOfControlFlowReadWhatIsAroundThem) {
+  onnx::ModelProto model = EmptyModel();
+  AddInput("x", {4, 16}, model);
+  AddNode("Relu", "first", {"x"}, {"y"}, model);
+  // Whether it runs is a constant, what it reads is not.
+  AddNode("Constant", "always", {}, {"condition"}, model);
+  onnx::AttributeProto& body = *AddNode("If", "branch", {"condition"}, {"z"}, model).add_attribute();
+  body.set_name("then_branch");
+  body.set_type(onnx::AttributeProto::GRAPH);
+  onnx::NodeProto& inner = *body.mutable_g()->add_node();
+  inner.set_op_type("Relu");
+  inner.add_input("y");
+  inner.add_output("inside");
+  onnx::NodeProto& second = *body.mutable_g()->add_node();
+  second.set_op_type("Relu");
+  second.add_input("inside");
+  second.add_output("out");
+  body.mutable_g()->add_output()->set_name("out");
+  const auto [graph, warnings] = ReadModel(model);
+  ASSERT_THAT(graph.operators(), SizeIs(2));
+  ASSERT_THAT(graph.tensors(), SizeIs(1));
+  EXPECT_EQ(graph.tensors(0).producer(), "first");
+  EXPECT_EQ(graph.tensors(0).consumers(0), "branch");
+}
+
+TEST(OnnxGraphTest, BodiesInsideFunctionsReadWhatTheFunctionMakes) {
+  onnx::ModelProto model = EmptyModel();
+  AddInput("x", {4, 16}, model);
+  onnx::FunctionProto& function = *model.add_functions();
+  function.set_domain("own");
+  function.set_name("Choice");
+  function.add_input("in");
+  function.add_output("out");
+  onnx::NodeProto& made = *function.add_node();
+  made.set_op_type("Relu");
+  made.add_input("in");
+  made.add_output("y");
+  onnx::NodeProto& branch = *function.add_node();
+  branch.set_op_type("If");
+  branch.add_input("in");
+  branch.add_output("out");
+  onnx::AttributeProto& body = *branch.add_attribute();
+  body.set_name("then_branch");
+  body.set_type(onnx::AttributeProto::GRAPH);
+  body.mutable_g()->add_sparse_initializer()->mutable_values()->set_name("weights");
+  onnx::NodeProto& inner = *body.mutable_g()->add_node();
+  inner.set_op_type("MatMul");
+  inner.add_input("y");
+  inner.add_input("weights");
+  inner.add_output("inside");
+  // As the function's own values are called, but made here.
+  onnx::NodeProto& hidden = *body.mutable_g()->add_node();
+  hidden.set_op_type("Relu");
+  hidden.add_input("inside");
+  hidden.add_output("in");
+  body.mutable_g()->add_output()->set_name("in");
+  AddNode("Choice", "f", {"x"}, {"z"}, model).set_domain("own");
+  // Called like a value of the function, which is another one.
+  AddNode("Relu", "later", {"z"}, {"y"}, model);
+  const auto [graph, warnings] = ReadModel(model);
+  ASSERT_THAT(graph.operators(), SizeIs(3));
+  ASSERT_THAT(graph.tensors(), SizeIs(2));
+  EXPECT_EQ(graph.tensors(0).producer(), graph.operators(0).name());
+  EXPECT_THAT(graph.tensors(0).consumers(), ElementsAre(graph.operators(1).name()));
+  EXPECT_THAT(graph.tensors(1).consumers(), ElementsAre("later"));
+}
+
+onnx::TypeProto::Tensor& TypeOfInput(onnx::ModelProto& model) {
+  return *model.mutable_graph()->mutable_input(0)->mutable_type()->mutable_tensor_type();
+}
+
+TEST(OnnxGraphTest, EinsumsAndQuantizedProductsCountTheirMultiplications) {
+  onnx::ModelProto model = EmptyModel();
+  AddInput("q", {2, 3, 5, 7}, model);
+  AddInput("k", {2, 3, 11, 7}, model);
+  onnx::AttributeProto& equation = *AddNode("Einsum", "scores", {"q", "k"}, {"s"}, model).add_attribute();
+  equation.set_name("equation");
+  equation.set_type(onnx::AttributeProto::STRING);
+  equation.set_s("bhqd,bhkd->bhqk");
+  EXPECT_EQ(ReadModel(model).graph.operators(0).forward_flops(), 2.0 * 2 * 3 * 5 * 7 * 11);
+
+  // The second operand stands behind the scale and zero point of the first.
+  model = EmptyModel();
+  AddInput("a", {5, 7}, model);
+  TypeOfInput(model).set_elem_type(onnx::TensorProto::UINT8);
+  AddWeights("b", {7, 11}, model, onnx::TensorProto::UINT8);
+  AddNode("QLinearMatMul", "product", {"a", "s", "z", "b", "s", "z", "s", "z"}, {"y"}, model);
+  AddWeights("s", {}, model);
+  AddWeights("z", {}, model, onnx::TensorProto::UINT8);
+  const Read product = ReadModel(model);
+  EXPECT_THAT(product.warnings, IsEmpty());
+  EXPECT_EQ(product.graph.operators(0).forward_flops(), 2.0 * 5 * 7 * 11);
+
+  model = EmptyModel();
+  AddInput("image", {2, 3, 8, 8}, model);
+  TypeOfInput(model).set_elem_type(onnx::TensorProto::UINT8);
+  AddWeights("filters", {16, 3, 3, 3}, model, onnx::TensorProto::UINT8);
+  AddNode("QLinearConv", "convolution", {"image", "s", "z", "filters", "s", "z", "s", "z"}, {"y"}, model);
+  AddWeights("s", {}, model);
+  AddWeights("z", {}, model, onnx::TensorProto::UINT8);
+  EXPECT_EQ(ReadModel(model).graph.operators(0).forward_flops(), 2.0 * 2 * 16 * 6 * 6 * 3 * 3 * 3);
+}
+
 }  // namespace
 }  // namespace planwright::onnx_reader

@@ -1,8 +1,9 @@
 #include "client/importer/graphs/torch/aten_work.h"
 
 #include <algorithm>
-#include <cmath>
 #include <set>
+
+#include "core/text/einsum.h"
 
 namespace planwright::client {
 namespace {
@@ -56,9 +57,13 @@ double RecurrentFlops(const AtenCall& call) {
   return 2 * sequence->elements() / sequence->last() * weights;
 }
 
-// Sums over what two operands share: the elements of both, and the output's, are those of three of the index sets.
 double EinsumFlops(const AtenCall& call) {
-  return 2 * std::sqrt(Elements(At(call.inputs, 0)) * Elements(At(call.inputs, 1)) * Out(call));
+  std::vector<std::vector<int64_t>> operands;
+  for (const ExportedTensor* operand : call.inputs) {
+    if (operand == nullptr) return 0;
+    operands.push_back(operand->sizes);
+  }
+  return 2 * EinsumProducts(call.equation, operands).value_or(0);
 }
 
 const Names& Movements() {

@@ -19,6 +19,8 @@ struct AtenCall {
   std::vector<const ExportedTensor*> outputs;
   // Elements of the window of a pooling operator.
   double window = 1;
+  // Of an einsum.
+  std::string equation;
   // A convolution that is transposed by its argument.
   bool is_transposed = false;
 };

@@ -56,6 +56,7 @@ struct Node {
   std::vector<std::string> outputs;
   std::string layer;
   double window = 1;
+  std::string equation;
   bool is_transposed = false;
   bool has_graph = false;
 };
@@ -75,6 +76,7 @@ void ReadArgument(const Json& input, Node& node) {
   const Json* const argument = FieldOf(input, "arg");
   if (argument == nullptr) return;
   for (std::string& tensor : TensorsOf(*argument)) node.inputs.push_back(std::move(tensor));
+  if (name == "equation") node.equation = TextOf(*argument, "as_string");
   if (name == "kernel_size") node.window = ProductOf(*argument);
   const Json* const flag = FieldOf(*argument, "as_bool");
   if (name == "transposed" && flag != nullptr && flag->is_boolean()) node.is_transposed = flag->get<bool>();
@@ -194,6 +196,7 @@ class GraphBuilder {
     AtenCall call;
     call.target = node.target;
     call.window = node.window;
+    call.equation = node.equation;
     call.is_transposed = node.is_transposed;
     double parameters = 0;
     double activations = 0;

@@ -222,5 +222,56 @@ TEST(ClusterFilesTest, FormatsOverruleWhatATextLooksLike) {
   EXPECT_THAT(std::string(imported.status().message()), HasSubstr("c: line 1, column 1"));
 }
 
+TEST(KubernetesNodesTest, ProductsOfOneMemoryAreClassesOfTheirOwn) {
+  ClusterOptions options;
+  options.between = 25e9;
+  const std::string pcie = absl::StrReplaceAll(Node("a", "r1"), {{"H100-80GB-HBM3", "H100-PCIe"}});
+  const v1::Cluster cluster =
+      ReadClusterFile(List(pcie + "," + Node("b", "r1") + "," + Node("c", "r1")), options).cluster;
+  ASSERT_THAT(cluster.device_classes(), SizeIs(2));
+  EXPECT_EQ(cluster.devices(0).device_class(), "h100-pcie");
+  EXPECT_EQ(cluster.devices(8).device_class(), "h100");
+  EXPECT_EQ(cluster.devices(16).device_class(), "h100");
+}
+
+TEST(KubernetesNodesTest, EqualLabelsOfDifferentZonesAreDifferentRacks) {
+  ClusterOptions options;
+  options.levels = {{"example.com/rack", 50e9}, {"topology.kubernetes.io/zone", 12.5e9}};
+  options.between = 1e9;
+  const auto in_zone = [](const std::string& node, const char* zone) {
+    return absl::StrReplaceAll(node, {{R"(zone": "z")", absl::StrCat(R"(zone": ")", zone, R"(")")}});
+  };
+  const v1::Cluster cluster =
+      ReadClusterFile(List(in_zone(Node("a1", "r1"), "a") + "," + in_zone(Node("a2", "r1"), "a") + "," +
+                           in_zone(Node("b1", "r1"), "b") + "," + in_zone(Node("b2", "r1"), "b") + "," +
+                           in_zone(Node("b3", "r2"), "b")),
+                      options)
+          .cluster;
+  EXPECT_EQ(MatrixGb(cluster, 0, 8), 50);
+  EXPECT_EQ(MatrixGb(cluster, 0, 16), 1);
+  EXPECT_EQ(MatrixGb(cluster, 16, 24), 50);
+  EXPECT_EQ(MatrixGb(cluster, 16, 32), 12.5);
+}
+
+TEST(KubernetesNodesTest, NodesWithoutAZoneStayInTheirRack) {
+  ClusterOptions options;
+  options.levels = {{"example.com/rack", 50e9}, {"topology.kubernetes.io/zone", 12.5e9}};
+  options.between = 1e9;
+  const auto without_zone = [](const std::string& node) {
+    return absl::StrReplaceAll(node, {{R"(, "topology.kubernetes.io/zone": "z")", ""}});
+  };
+  const std::string text = List(without_zone(Node("a1", "r1")) + "," + Node("b1", "r2") + "," + Node("b2", "r2") + "," +
+                                without_zone(Node("a2", "r1")) + "," + without_zone(Node("c1", "r3")));
+  const v1::Cluster cluster = ReadClusterFile(text, options).cluster;
+  EXPECT_EQ(cluster.devices(8).host(), "a2");
+  EXPECT_EQ(MatrixGb(cluster, 0, 8), 50);
+  // No zone joins the racks.
+  EXPECT_EQ(cluster.devices(16).host(), "c1");
+  EXPECT_EQ(MatrixGb(cluster, 0, 16), 1);
+  EXPECT_EQ(cluster.devices(24).host(), "b1");
+  EXPECT_EQ(MatrixGb(cluster, 16, 24), 1);
+  EXPECT_EQ(MatrixGb(cluster, 24, 32), 50);
+}
+
 }  // namespace
 }  // namespace planwright::client

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
@@ -237,6 +238,31 @@ TEST(DeviceProductsTest, KnowsWhatVendorsSell) {
   for (const auto& [product, name] : products) EXPECT_EQ(ClassOfProduct(product), name) << product;
   EXPECT_EQ(ClassOfProduct("NVIDIA A1000"), std::nullopt);
   EXPECT_EQ(ClassOfProduct(""), std::nullopt);
+}
+
+TEST(NvidiaSmiTest, LanesAreThoseOfTheClass) {
+  for (const char* name : {"b200", "b300", "gb200", "gb300"}) {
+    const v1::Cluster cluster = ReadClusterFile(kTopology, Class(name)).cluster;
+    EXPECT_EQ(cluster.device_classes(0).name(), name);
+    EXPECT_NEAR(MatrixGb(cluster, 0, 1), 12 * 40.1, 0.01) << name;
+    EXPECT_NEAR(MatrixGb(cluster, 2, 3), 48, 0.01) << name;
+  }
+}
+
+TEST(NvidiaSmiTest, ProductsOfOneGenerationAreToldApart) {
+  for (const auto& [product, name] : {std::pair("NVIDIA B300 SXM6 AC", "b300"), std::pair("NVIDIA GB300", "gb300"),
+                                      std::pair("NVIDIA GB200", "gb200"), std::pair("NVIDIA B200", "b200")}) {
+    ClusterOptions options;
+    options.gpu_query = absl::StrCat(product, ", 183359 MiB\n");
+    EXPECT_EQ(ReadClusterFile(kTopology, options).cluster.device_classes(0).name(), name);
+  }
+}
+
+TEST(MachineTest, CountsOfMachinesDoNotWrapAround) {
+  ClusterOptions options = Class("a100");
+  options.repeat = int64_t{1} << 62;
+  options.between = 1e9;
+  EXPECT_THAT(ClusterFileErrors(kTopology, options), ElementsAre(HasSubstr("has too many devices")));
 }
 
 }  // namespace

@@ -94,6 +94,8 @@ TEST(ForeignPlanTest, LayoutsOfMegatron) {
   EXPECT_EQ(ReadPlan("E|tt|L\n"), "ids,embed@g0 l0,l1@g1 head@g2");
   EXPECT_EQ(ReadPlan("Et*2|(t*2|)*2t,t*1,L", 8), "ids,embed,l0,l1@g0 l2,l3@g1 l4,l5@g2 l6,l7,head@g3");
   EXPECT_EQ(ReadPlan("E(t|)*3tL", 4), "ids,embed,l0@g0 l1@g1 l2@g2 l3,head@g3");
+  // A group of one letter stands there as often as it says.
+  EXPECT_EQ(ReadPlan("Et(t)*3|tL", 5), "ids,embed,l0,l1,l2,l3@g0 l4,head@g1");
 }
 
 TEST(ForeignPlanTest, ArgumentsOfMegatron) {
@@ -109,6 +111,20 @@ TEST(ForeignPlanTest, ArgumentsOfMegatron) {
   EXPECT_EQ(ErrorInPlan("--num-layers 4 --pipeline-model-parallel-size 2 --num-layers-per-virtual-pipeline-stage 3",
                         /*layers=*/4),
             "p: --num-layers-per-virtual-pipeline-stage 3 does not divide the 4 layers");
+  EXPECT_EQ(ReadPlan("--num-layers 4 --pipeline-model-parallel-size 2 --num-virtual-stages-per-pipeline-rank 2", 4),
+            "ids,embed,l0@g0 l1@g1 l2@g0 l3,head@g1");
+  EXPECT_THAT(ErrorInPlan("--num-layers 4 --pipeline-model-parallel-size 2 --account-for-loss-in-pipeline-split",
+                          /*layers=*/4),
+              HasSubstr("--account-for-loss-in-pipeline-split moves layers between stages"));
+  // The first rank has so many layers, in all of its parts.
+  const std::string first = "--num-layers 8 --pipeline-model-parallel-size 2 --decoder-first-pipeline-num-layers ";
+  EXPECT_EQ(ReadPlan(absl::StrCat(first, "2 --num-virtual-stages-per-pipeline-rank 2"), 8),
+            "ids,embed,l0@g0 l1,l2,l3@g1 l4@g0 l5,l6,l7,head@g1");
+  EXPECT_THAT(ErrorInPlan(absl::StrCat(first, "3 --num-virtual-stages-per-pipeline-rank 2"), 8),
+              HasSubstr("cannot divide 8 layers among 4 stages evenly"));
+  EXPECT_THAT(ErrorInPlan("--num-layers 6 --pipeline-model-parallel-size 2 --num-layers-per-virtual-pipeline-stage 2",
+                          /*layers=*/6),
+              HasSubstr("makes 3 stages, no multiple of the 2"));
 }
 
 TEST(ForeignPlanTest, BackwardOperatorsGoWithTheirForwardOperators) {
@@ -124,6 +140,21 @@ TEST(ForeignPlanTest, ListsOfTorchtitanAndCountsOfVllm) {
   EXPECT_EQ(ReadPlan("parallelism = dict(\n  module_fqns_per_model_part=[['tok_embeddings', 'layers.0'], "
                      "['layers.1', 'norm', 'output']],\n)"),
             stages);
+  const std::string parts = "[['tok_embeddings', 'layers.0'], ['layers.1'], ['layers.2'], ['layers.3', 'output']]";
+  EXPECT_EQ(ReadPlan(absl::StrCat("pipeline_parallel_degree = 2\nmodule_fqns_per_model_part = ", parts), 4),
+            "ids,embed,l0@g0 l1@g1 l2@g0 l3,head@g1");
+  EXPECT_EQ(ErrorInPlan(absl::StrCat("pipeline_parallel_degree=3, module_fqns_per_model_part=", parts), 4),
+            "p: there are 4 model parts, no multiple of the 3 of pipeline_parallel_degree");
+  EXPECT_EQ(ReadPlan(absl::StrCat("# pipeline_parallel_degree = 4\n{'pipeline_parallel_degree':\t2,\n"
+                                  "'module_fqns_per_model_part': ",
+                                  parts, "}"),
+                     4),
+            "ids,embed,l0@g0 l1@g1 l2@g0 l3,head@g1");
+  EXPECT_THAT(ErrorInPlan(absl::StrCat("pipeline_parallel_schedule = \"ZBVZeroBubble\"\n"
+                                       "pipeline_parallel_degree = 2\nmodule_fqns_per_model_part = ",
+                                       parts),
+                          4),
+              HasSubstr("lie as a V"));
   EXPECT_EQ(ReadPlan("1, 1\n"), stages);
   const auto plan = ReadForeignPlan("1,1", "p", MakeDecoder(2), MakeCluster(2));
   EXPECT_EQ(plan->problem().workload(), v1::WORKLOAD_INFERENCE);
