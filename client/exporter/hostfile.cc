@@ -92,6 +92,21 @@ bool AreInOrder(const std::vector<int>& slots) {
   return true;
 }
 
+// What processes of hosts must see for their local ranks to be the devices of the plan, of a few hosts; empty: all are.
+std::string VisibleDevices(const std::vector<Seat>& ranks) {
+  constexpr int kMostNamed = 8;
+  std::map<std::string, std::vector<int>> slots;
+  for (const Seat& seat : ranks) slots[seat.host].push_back(seat.slot);
+  std::erase_if(slots, [](const auto& host) { return AreInOrder(host.second); });
+  std::string text;
+  int named = 0;
+  for (const auto& [host, own] : slots) {
+    if (named++ == kMostNamed) return absl::StrCat(text, "; and so on: --to=rankfile says all");
+    absl::StrAppend(&text, "; on ", host, " with CUDA_VISIBLE_DEVICES=", absl::StrJoin(own, ","));
+  }
+  return text;
+}
+
 }  // namespace
 
 std::unordered_map<std::string, Seat> SeatsOf(const v1::Cluster& cluster) {
@@ -150,8 +165,8 @@ absl::StatusOr<Exported> ExportSlurmHostfile(const ExportInput& input) {
   if (!ranks.ok()) return ranks.status();
   Exported exported;
   for (const Seat& seat : *ranks) absl::StrAppend(&exported.text, seat.host, "\n");
-  exported.advice =
-      absl::StrCat("set SLURM_HOSTFILE to it, and run srun --ntasks=", ranks->size(), " --distribution=arbitrary");
+  exported.advice = absl::StrCat("set SLURM_HOSTFILE to it, and run srun --ntasks=", ranks->size(),
+                                 " --distribution=arbitrary", VisibleDevices(*ranks));
   return exported;
 }
 

@@ -94,7 +94,13 @@ absl::StatusOr<Exported> ExportPipedream(const ExportInput& input) {
   exported.text = absl::StrCat(absl::StrJoin(*lines, "\n"), "\n");
   for (const v1::Tensor& tensor : input.graph->tensors()) {
     for (const std::string& consumer : tensor.consumers()) {
-      absl::StrAppend(&exported.text, "\t", names.at(tensor.producer()), " -- ", names.at(consumer), "\n");
+      const auto from = names.find(tensor.producer());
+      const auto to = names.find(consumer);
+      if (from == names.end() || to == names.end()) {
+        return absl::InvalidArgumentError(
+            absl::StrCat("the tensor ", tensor.name(), " of the graph joins operators that it does not have"));
+      }
+      absl::StrAppend(&exported.text, "\t", from->second, " -- ", to->second, "\n");
     }
   }
   exported.advice = absl::StrCat("with --stage_to_num_ranks ",

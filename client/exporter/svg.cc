@@ -15,6 +15,7 @@
 #include "client/report/joint_report.h"
 #include "client/report/quantities.h"
 #include "client/report/svg_text.h"
+#include "client/report/text_report.h"
 
 namespace planwright::client {
 namespace {
@@ -46,11 +47,8 @@ struct Bar {
 
 std::array<double, kParts.size()> PartsOf(const v1::Plan& plan, const v1::Stage& stage) {
   const double share = 1.0 / std::max(stage.replicas_size(), 1);
-  // Steps reduce once, after the micro-batches of every replica; else the time counts for one micro-batch as it is.
-  const int32_t step = plan.problem().micro_batches();
-  const double reduce_share = step > 0 ? share / step : 1;
   return {stage.communication_in_ms() * share, stage.compute_ms() * share, stage.communication_out_ms() * share,
-          stage.allreduce_ms() * reduce_share};
+          stage.allreduce_ms() * AllReduceShare(plan.problem(), stage.replicas_size())};
 }
 
 // The parts of a stage of the joint search: every rank works on every micro-batch of its replica. Where replicas take
@@ -116,11 +114,16 @@ class SvgWriter {
     const char* noun = plan_.has_joint() && !TakesTurns(plan_) ? "per step"
                        : is_latency                            ? "latency"
                                                                : "per micro-batch";
-    const std::string quality = IsObjectiveOptimal(plan_)
-                                    ? "proven optimal"
-                                    : absl::StrFormat("at least %s, gap %.3g %%", DurationText(plan_.lower_bound_ms()),
-                                                      plan_.relative_gap() * 100);
-    return absl::StrFormat("<text x=\"16\" y=\"26\" font-size=\"16\">%s %s, %s</text>\n",
+    std::string quality;
+    if (plan_.problem().objective() == v1::OBJECTIVE_MIN_DEVICES && WasSearched(plan_)) {
+      quality = FewestText(plan_);
+    } else if (IsObjectiveOptimal(plan_)) {
+      quality = ", proven optimal";
+    } else {
+      quality = absl::StrFormat(", at least %s, gap %.3g %%", DurationText(plan_.lower_bound_ms()),
+                                plan_.relative_gap() * 100);
+    }
+    return absl::StrFormat("<text x=\"16\" y=\"26\" font-size=\"16\">%s %s%s</text>\n",
                            SvgText(DurationText(plan_.objective_ms())), noun, SvgText(quality));
   }
 

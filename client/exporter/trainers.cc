@@ -38,6 +38,42 @@ absl::StatusOr<std::vector<StageLayers>> PipelineOf(const ExportInput& input, co
   return stages;
 }
 
+// PipelineOf, of what is trained.
+absl::StatusOr<std::vector<StageLayers>> TrainingPipelineOf(const ExportInput& input, const char* target) {
+  const v1::PlanningProblem& problem = input.plan.problem();
+  if (problem.workload() == v1::WORKLOAD_INFERENCE) {
+    return CannotExpress(target, "it is for inference; plan with --workload=training");
+  }
+  if (problem.memory_model().recomputation() == v1::MemoryModel::RECOMPUTATION_FULL) {
+    return CannotExpress(target,
+                         "its stages keep nothing but their inputs, and trainers those of each layer; plan with "
+                         "--global_batch, which chooses recomputation by layer");
+  }
+  auto stages = PipelineOf(input, target);
+  if (!stages.ok()) return stages;
+  // Replicas that take turns have shares of these; others have as many each.
+  const int replicas = input.plan.stages(0).replicas_size();
+  if (problem.replication() != v1::REPLICATION_UNIFORM && problem.micro_batches() % replicas != 0) {
+    return CannotExpress(target, absl::StrCat("its ", replicas, " replicas do not divide the ", problem.micro_batches(),
+                                              " micro-batches of a step"));
+  }
+  return stages;
+}
+
+// TrainingPipelineOf, for what knows no other schedule.
+absl::StatusOr<std::vector<StageLayers>> OneFOneBPipelineOf(const ExportInput& input, const char* target) {
+  auto stages = TrainingPipelineOf(input, target);
+  if (stages.ok() && input.plan.problem().schedule() == v1::SCHEDULE_KIND_GPIPE) {
+    return CannotExpress(target, "it runs under GPIPE; plan with --schedule=one_f_one_b");
+  }
+  return stages;
+}
+
+// As torchtitan calls it.
+const char* TorchtitanSchedule(const v1::PlanningProblem& problem) {
+  return problem.schedule() == v1::SCHEDULE_KIND_GPIPE ? "GPipe" : "1F1B";
+}
+
 // Says the sizes of batches where the problem counts micro-batches and the graph says how many samples one has.
 std::string MegatronBatchArguments(const ExportInput& input, int replicas) {
   if (!input.graph->has_samples_per_micro_batch()) return "";
@@ -56,7 +92,7 @@ std::string MegatronBatchArguments(const ExportInput& input, int replicas) {
 
 absl::StatusOr<Exported> ExportMegatron(const ExportInput& input) {
   if (input.plan.has_joint()) return ExportJointMegatron(input);
-  const auto stages = PipelineOf(input, "megatron");
+  const auto stages = OneFOneBPipelineOf(input, "megatron");
   if (!stages.ok()) return stages.status();
   const int replicas = input.plan.stages(0).replicas_size();
   return Exported{
@@ -69,16 +105,17 @@ absl::StatusOr<Exported> ExportMegatron(const ExportInput& input) {
 
 absl::StatusOr<Exported> ExportTorchtitan(const ExportInput& input) {
   if (input.plan.has_joint()) return ExportJointTorchtitan(input);
-  const auto stages = PipelineOf(input, "torchtitan");
+  const auto stages = TrainingPipelineOf(input, "torchtitan");
   if (!stages.ok()) return stages.status();
   return Exported{
       absl::StrFormat("# Of torchtitan's configuration.\n"
                       "parallelism = dict(\n"
                       "    pipeline_parallel_degree=%d,\n"
+                      "    pipeline_parallel_schedule=\"%s\",\n"
                       "    data_parallel_replicate_degree=%d,\n"
                       "    pipeline_parallel_module_fqns_per_model_part=[\n%s    ],\n"
                       ")\n",
-                      stages->size(), input.plan.stages(0).replicas_size(),
+                      stages->size(), TorchtitanSchedule(input.plan.problem()), input.plan.stages(0).replicas_size(),
                       TorchtitanParts(*stages, kTorchtitanHead, "        ")),
       "set these fields of the configuration's parallelism, as its sources name them since September 2026; releases "
       "until February 2026 read torchtitan_toml"};
@@ -86,20 +123,22 @@ absl::StatusOr<Exported> ExportTorchtitan(const ExportInput& input) {
 
 absl::StatusOr<Exported> ExportTorchtitanToml(const ExportInput& input) {
   if (input.plan.has_joint()) return ExportJointTorchtitanToml(input);
-  const auto stages = PipelineOf(input, "torchtitan_toml");
+  const auto stages = TrainingPipelineOf(input, "torchtitan_toml");
   if (!stages.ok()) return stages.status();
-  return Exported{absl::StrFormat("[parallelism]\n"
-                                  "pipeline_parallel_degree = %d\n"
-                                  "data_parallel_replicate_degree = %d\n"
-                                  "module_fqns_per_model_part = [\n%s]\n",
-                                  stages->size(), input.plan.stages(0).replicas_size(),
-                                  TorchtitanParts(*stages, kTorchtitanTomlHead, "    ")),
-                  "merge it into the job's TOML file"};
+  return Exported{
+      absl::StrFormat("[parallelism]\n"
+                      "pipeline_parallel_degree = %d\n"
+                      "pipeline_parallel_schedule = \"%s\"\n"
+                      "data_parallel_replicate_degree = %d\n"
+                      "module_fqns_per_model_part = [\n%s]\n",
+                      stages->size(), TorchtitanSchedule(input.plan.problem()), input.plan.stages(0).replicas_size(),
+                      TorchtitanParts(*stages, kTorchtitanTomlHead, "    ")),
+      "merge it into the job's TOML file"};
 }
 
 absl::StatusOr<Exported> ExportDeepspeed(const ExportInput& input) {
   if (input.plan.has_joint()) return ExportJointDeepspeed(input);
-  const auto stages = PipelineOf(input, "deepspeed");
+  const auto stages = OneFOneBPipelineOf(input, "deepspeed");
   if (!stages.ok()) return stages.status();
   return Exported{
       absl::StrFormat("from deepspeed.pipe import PipelineModule\n"

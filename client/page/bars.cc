@@ -66,10 +66,8 @@ void ForStages(const v1::Plan& plan, const v1::DeviceUsage& usage, Visit visit) 
 
 Amounts LoadOf(const v1::Plan& plan, const v1::Stage& stage) {
   const double share = 1.0 / std::max(stage.replicas_size(), 1);
-  // Steps reduce once, after the micro-batches of every replica; else the time counts for one micro-batch as it is.
-  const int32_t step = plan.problem().micro_batches();
   return {stage.communication_in_ms() * share, stage.compute_ms() * share, stage.communication_out_ms() * share,
-          stage.allreduce_ms() * (step > 0 ? share / step : 1)};
+          stage.allreduce_ms() * AllReduceShare(plan.problem(), stage.replicas_size())};
 }
 
 // What does not add up: transfers that overlap with the computation, and, where links have two directions, each other.

@@ -174,6 +174,7 @@ class MachineDrawing {
     for (const Flow& flow : traffic_.between_stages) {
       const v1::Stage& from = plan_.stages(flow.from);
       const v1::Stage& to = plan_.stages(flow.to);
+      if (from.replicas().empty() || to.replicas().empty()) continue;
       const int pairs = std::max(from.replicas_size(), to.replicas_size());
       for (int i = 0; i < pairs; ++i) {
         Count(bytes, from.replicas(i * from.replicas_size() / pairs).device(),

@@ -10,6 +10,7 @@
 #include "client/report/joint_report.h"
 #include "client/report/memory_text.h"
 #include "client/report/quantities.h"
+#include "client/report/text_report.h"
 
 namespace planwright::client {
 namespace {
@@ -64,8 +65,8 @@ PageTable ReliefTable(const v1::Plan& plan) {
   PageTable table{"What more hardware would bring", {"with", "time", "change"}, {}};
   for (const v1::Explanation::Relief& relief : plan.explanation().relief()) {
     const double change = relief.predicted_objective_ms() / plan.objective_ms() - 1;
-    table.rows.push_back(
-        {relief.amount(), DurationText(relief.predicted_objective_ms()), absl::StrFormat("%+.1f %%", change * 100)});
+    table.rows.push_back({relief.amount(), DurationText(relief.predicted_objective_ms()),
+                          plan.objective_ms() > 0 ? absl::StrFormat("%+.1f %%", change * 100) : ""});
   }
   return table;
 }
@@ -123,6 +124,15 @@ PageTable JointStagesTable(const v1::Plan& plan) {
   return table;
 }
 
+// How good the time is, or the number of devices where that is the objective.
+std::string ProofText(const v1::Plan& plan) {
+  if (plan.problem().objective() == v1::OBJECTIVE_MIN_DEVICES && WasSearched(plan)) return FewestText(plan);
+  if (IsObjectiveOptimal(plan)) return ", proven optimal";
+  if (plan.lower_bound_ms() <= 0) return "";
+  return absl::StrFormat(", at most %.3g %% above the optimum",
+                         (plan.objective_ms() / plan.lower_bound_ms() - 1) * 100);
+}
+
 }  // namespace
 
 int DevicesInUse(const v1::Plan& plan) {
@@ -134,12 +144,7 @@ std::string HeadlineText(const v1::Plan& plan) {
   const char* per = plan.has_joint() && !TakesTurns(plan)                     ? " per step"
                     : plan.problem().objective() == v1::OBJECTIVE_MIN_LATENCY ? " latency"
                                                                               : " per micro-batch";
-  const std::string proof = IsObjectiveOptimal(plan) ? ", proven optimal"
-                            : plan.lower_bound_ms() > 0
-                                ? absl::StrFormat(", at most %.3g %% above the optimum",
-                                                  (plan.objective_ms() / plan.lower_bound_ms() - 1) * 100)
-                                : "";
-  return absl::StrCat(DurationText(plan.objective_ms()), per, proof);
+  return absl::StrCat(DurationText(plan.objective_ms()), per, ProofText(plan));
 }
 
 PageTable OverviewTable(const v1::Plan& plan, const CpuNames& cpus) {

@@ -36,17 +36,14 @@ std::string TextOfDegrees(const Degrees& degrees) {
 
 std::string PercentText(double share) { return absl::StrFormat("%.1f %%", share * 100); }
 
-// Whether a search made it; else somebody wrote it, and only what it costs is known.
-bool WasSearched(const v1::Plan& plan) { return !plan.provenance().algorithm().empty(); }
-
 std::string JointHeadline(const v1::Plan& plan, const std::string& title) {
   std::string proof;
   if (IsObjectiveOptimal(plan)) {
     proof = ", proven optimal";
-  } else if (WasSearched(plan)) {
+  } else if (WasSearched(plan) && plan.problem().objective() != v1::OBJECTIVE_MIN_DEVICES) {
     proof = absl::StrCat(", at most ", TwoDigitPercent(plan.relative_gap() * 100), " from the best");
   }
-  return absl::StrCat(Wrapped(absl::StrCat(title, ": ", DurationText(plan.objective_ms()),
+  return absl::StrCat(Wrapped(absl::StrCat(Printable(title), ": ", DurationText(plan.objective_ms()),
                                            TakesTurns(plan) ? " per micro-batch" : " per step", proof),
                               2),
                       "\n");
@@ -235,8 +232,12 @@ bool TakesTurns(const v1::Plan& plan) {
 
 bool IsWorthHeuristic(const v1::Plan& plan) { return plan.provenance().counters().contains("placed_plans"); }
 
+bool WasSearched(const v1::Plan& plan) { return !plan.provenance().algorithm().empty(); }
+
 bool IsObjectiveOptimal(const v1::Plan& plan) {
-  const bool is_of_objective = !plan.has_joint() || TakesTurns(plan) || plan.relative_gap() == 0;
+  // Of MIN_DEVICES the number of devices is proven, and of joint plans the step task by task.
+  const bool is_of_objective = plan.problem().objective() != v1::OBJECTIVE_MIN_DEVICES &&
+                               (!plan.has_joint() || TakesTurns(plan) || plan.relative_gap() == 0);
   return plan.provenance().proven_optimal() && is_of_objective;
 }
 
@@ -318,6 +319,7 @@ std::string RecomputedText(const v1::JointStage& stage) {
 }
 
 std::string MoreText(double step_ms, double plan_ms) {
+  if (plan_ms <= 0) return "";
   const double more = (step_ms / plan_ms - 1) * 100;
   if (more < -0.05) return absl::StrFormat("%.1f %% less", -more);
   return more <= 0.05 ? "no more" : absl::StrFormat("%.1f %% more", more);

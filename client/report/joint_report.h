@@ -18,6 +18,9 @@ bool TakesTurns(const v1::Plan& plan);
 // Pairs of devices have links of their own: steps without a choice are the best that were found, and none is proven.
 bool IsWorthHeuristic(const v1::Plan& plan);
 
+// Whether a search made it; else somebody wrote it, and only what it costs is known.
+bool WasSearched(const v1::Plan& plan);
+
 // Whether no plan has a lower objective than `plan`. A plan of the joint search is proven optimal by its step task by
 // task; its objective, the closed form, has a bound of its own.
 bool IsObjectiveOptimal(const v1::Plan& plan);

@@ -1,5 +1,6 @@
 #include "client/report/quantities.h"
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 
@@ -43,6 +44,16 @@ std::string TwoDigitPercent(double percent) {
   // From where two digits would be rounded to three.
   constexpr double kThreeDigits = 99.5;
   return percent < kThreeDigits ? absl::StrFormat("%.2g %%", percent) : absl::StrFormat("%.0f %%", percent);
+}
+
+double AllReduceShare(const v1::PlanningProblem& problem, int replicas) {
+  const double share = 1.0 / std::max(replicas, 1);
+  if (problem.micro_batches() > 0) {
+    // Once a step; of UNIFORM its micro-batches are those of one replica.
+    const bool counts_one_replica = problem.replication() == v1::REPLICATION_UNIFORM;
+    return (counts_one_replica ? share : 1) / static_cast<double>(problem.micro_batches());
+  }
+  return problem.allreduce().charge() == v1::AllReduce::CHARGE_PER_MICRO_BATCH ? 1 : share;
 }
 
 std::string GroupedText(int64_t count) {

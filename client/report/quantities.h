@@ -1,9 +1,11 @@
-// Numbers with their units as text for people.
+// Numbers as people read them: with their units, and as shares.
 #ifndef PLANWRIGHT_CLIENT_REPORT_QUANTITIES_H_
 #define PLANWRIGHT_CLIENT_REPORT_QUANTITIES_H_
 
 #include <cstdint>
 #include <string>
+
+#include "planwright/v1/problem.pb.h"
 
 namespace planwright::client {
 
@@ -25,6 +27,10 @@ TimeUnit TimeUnitFor(double largest_ms);
 
 // "12.345": the time in that unit.
 std::string TimeIn(TimeUnit unit, double milliseconds);
+
+// Which part of an all-reduce of so many replicas counts for one micro-batch of the whole plan (docs/cost-model.md, 14
+// and 20).
+double AllReduceShare(const v1::PlanningProblem& problem, int replicas);
 
 // 1234567 as "1,234,567".
 std::string GroupedText(int64_t count);

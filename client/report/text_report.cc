@@ -42,24 +42,11 @@ int64_t CounterOf(const v1::Plan& plan, const std::string& name) {
   return found == plan.provenance().counters().end() ? 0 : found->second;
 }
 
-// " on 3 devices, proven the fewest that meet the target of 60.000 ms".
-std::string FewestText(const v1::Plan& plan) {
-  const int64_t used = CounterOf(plan, "devices_used");
-  std::string text = absl::StrCat(" on ", CountedText(used, "device", "devices"), ", ");
-  if (!plan.provenance().proven_optimal()) {
-    absl::StrAppend(&text, CounterOf(plan, "devices_needed"), " are needed at least to meet");
-  } else {
-    absl::StrAppend(&text, "proven the fewest that meet");
-  }
-  return absl::StrCat(text, " the target of ", DurationText(plan.problem().target_period_ms()));
-}
-
 std::string Headline(const v1::Plan& plan, const std::string& title) {
   std::string line =
       absl::StrCat(title, title.empty() ? "" : ": ", DurationText(plan.objective_ms()), " ",
                    plan.problem().objective() == v1::OBJECTIVE_MIN_LATENCY ? "latency" : "per micro-batch");
-  const bool is_made = !plan.provenance().algorithm().empty();
-  if (plan.problem().objective() == v1::OBJECTIVE_MIN_DEVICES && is_made) {
+  if (plan.problem().objective() == v1::OBJECTIVE_MIN_DEVICES && WasSearched(plan)) {
     line += FewestText(plan);
   } else if (plan.provenance().proven_optimal()) {
     line += ", proven optimal";
@@ -345,6 +332,18 @@ std::string PlanBody(const v1::Plan& plan, const CpuNames& cpus) {
 }
 
 }  // namespace
+
+std::string FewestText(const v1::Plan& plan) {
+  if (plan.has_joint()) return "";
+  const int64_t used = CounterOf(plan, "devices_used");
+  std::string text = absl::StrCat(" on ", CountedText(used, "device", "devices"), ", ");
+  if (!plan.provenance().proven_optimal()) {
+    absl::StrAppend(&text, CounterOf(plan, "devices_needed"), " are needed at least to meet");
+  } else {
+    absl::StrAppend(&text, "proven the fewest that meet");
+  }
+  return absl::StrCat(text, " the target of ", DurationText(plan.problem().target_period_ms()));
+}
 
 std::string PlanReport(const v1::Plan& plan, const std::string& title, const CpuNames& cpus) {
   if (plan.has_joint()) return JointPlanReport(plan, title);

@@ -13,6 +13,10 @@ namespace planwright::client {
 // planned, e.g. "zoo:bert-large on zoo:dgx1-v100:1".
 std::string PlanReport(const v1::Plan& plan, const std::string& title, const CpuNames& cpus = {});
 
+// What MIN_DEVICES proves of a plan that it found: " on 3 devices, proven the fewest that meet the target of 60.000
+// ms". Empty for joint plans, which are asked for something else than a time.
+std::string FewestText(const v1::Plan& plan);
+
 // The judgement with every violation, then the plan as far as it could be costed.
 std::string EvaluationReport(const v1::EvaluatePlanResponse& evaluation, const std::string& title,
                              const CpuNames& cpus = {});

@@ -103,6 +103,35 @@ TEST(ExportMegatronTest, AllowsStagesWithoutLayers) {
   EXPECT_THAT(exported->text, HasSubstr(" 'E|t*2|L'\n"));
 }
 
+TEST(ExportMegatronTest, RefusesWhatTrainersDoNotRun) {
+  v1::Graph graph = MakeDecoder(5);
+  graph.set_samples_per_micro_batch(1);
+  v1::Plan plan = MakePlan(graph, kThreeStages, /*replicas=*/2);
+  const auto refusal = [&](const char* target) {
+    return std::string(ExportTo(target, plan, &graph).status().message());
+  };
+  // Of seven micro-batches two replicas cannot have equally many.
+  plan.mutable_problem()->set_replication(v1::REPLICATION_PER_STAGE);
+  plan.mutable_problem()->set_micro_batches(7);
+  for (const char* target : {"megatron", "torchtitan", "torchtitan_toml", "deepspeed"}) {
+    EXPECT_THAT(refusal(target), HasSubstr("its 2 replicas do not divide the 7 micro-batches")) << target;
+  }
+  plan.mutable_problem()->set_micro_batches(8);
+  EXPECT_EQ(refusal("megatron"), "");
+  plan.mutable_problem()->set_schedule(v1::SCHEDULE_KIND_GPIPE);
+  EXPECT_THAT(refusal("megatron"), HasSubstr("under GPIPE"));
+  EXPECT_THAT(refusal("deepspeed"), HasSubstr("under GPIPE"));
+  const auto titan = ExportTo("torchtitan", plan, &graph);
+  ASSERT_TRUE(titan.ok()) << titan.status();
+  EXPECT_THAT(titan->text, HasSubstr("pipeline_parallel_schedule=\"GPipe\",\n"));
+  plan.mutable_problem()->mutable_memory_model()->set_recomputation(v1::MemoryModel::RECOMPUTATION_FULL);
+  EXPECT_THAT(refusal("torchtitan"), HasSubstr("keep nothing but their inputs"));
+  plan.mutable_problem()->set_workload(v1::WORKLOAD_INFERENCE);
+  for (const char* target : {"megatron", "torchtitan", "torchtitan_toml", "deepspeed"}) {
+    EXPECT_THAT(refusal(target), HasSubstr("it is for inference")) << target;
+  }
+}
+
 TEST(ExportMegatronTest, CountsReplicasAsDataParallelism) {
   const v1::Graph graph = MakeDecoder(5);
   const auto exported = ExportTo("megatron", MakePlan(graph, kThreeStages, /*replicas=*/2), &graph);
@@ -120,7 +149,7 @@ TEST(ExportTorchtitanTest, NamesTheModulesOfEachStage) {
   EXPECT_THAT(exported->text, HasSubstr("pipeline_parallel_degree=3,\n"));
   const auto toml = ExportTo("torchtitan_toml", MakePlan(graph, kThreeStages), &graph);
   ASSERT_TRUE(toml.ok()) << toml.status();
-  EXPECT_THAT(toml->text, HasSubstr("pipeline_parallel_degree = 3\n"));
+  EXPECT_THAT(toml->text, HasSubstr("pipeline_parallel_degree = 3\npipeline_parallel_schedule = \"1F1B\"\n"));
 }
 
 TEST(ExportMegatronTest, FoldsRunsOfEqualStagesAndSaysTheBatch) {
@@ -462,6 +491,7 @@ TEST(ExportSvgTest, DrawsABarForEachDeviceInUse) {
 
 TEST(ExportSvgTest, StepsReduceOnceAfterTheMicroBatchesOfAllReplicas) {
   v1::Plan plan;
+  plan.mutable_problem()->set_replication(v1::REPLICATION_UNIFORM);
   plan.mutable_problem()->set_micro_batches(4);
   plan.set_objective_ms(6);
   v1::Stage& stage = *plan.add_stages();

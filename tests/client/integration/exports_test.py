@@ -54,17 +54,19 @@ class ExportsTest(unittest.TestCase):
         cls.operators = request["graph"]["operators"]
         cls.devices = [device for device in request["cluster"]["devices"] if "gpu" in device["name"]]
         cls.plan_file = str(Path(cls.folder.name) / "plan.json")
-        Path(cls.plan_file).write_text(json.dumps(cls.make_plan()), encoding="utf-8")
+        Path(cls.plan_file).write_text(json.dumps(cls.make_plan("inference")), encoding="utf-8")
+        cls.training_file = str(Path(cls.folder.name) / "training.json")
+        Path(cls.training_file).write_text(json.dumps(cls.make_plan("training")), encoding="utf-8")
 
     @classmethod
-    def make_plan(cls):
+    def make_plan(cls, workload):
         """A plan whose numbers the service computed from stages written here."""
         stages = [{"operators": [], "replicas": [{"device": cls.devices[i]["name"]}]} for i in range(len(LAYERS))]
         for op in cls.operators:
             stages[cls.stage_of(op)]["operators"].append(op["name"])
         bare = Path(cls.folder.name) / "stages.json"
         bare.write_text(json.dumps({"stages": stages}), encoding="utf-8")
-        judged = run("evaluate", f"--graph={GRAPH}", f"--cluster={CLUSTER}", f"--plan={bare}", "--workload=inference",
+        judged = run("evaluate", f"--graph={GRAPH}", f"--cluster={CLUSTER}", f"--plan={bare}", f"--workload={workload}",
                      "--output=json")
         return json.loads(judged)["plan"]
 
@@ -76,7 +78,8 @@ class ExportsTest(unittest.TestCase):
         return len(LAYERS) - 1 if layer in ("head", "loss") else 0
 
     def export(self, target, *flags):
-        return run("export", f"--plan={self.plan_file}", f"--to={target}", *flags)
+        file = self.training_file if target in ("megatron", "torchtitan", "torchtitan_toml", "deepspeed") else self.plan_file
+        return run("export", f"--plan={file}", f"--to={target}", *flags)
 
     def test_megatron_arguments_expand_to_the_stages(self):
         parser = argparse.ArgumentParser()
@@ -148,7 +151,7 @@ class ExportsTest(unittest.TestCase):
         self.assertEqual(names, [f"layers.{numbers.start}" for numbers in LAYERS[1:]])
 
     def test_schedule_csv_has_every_pass_after_what_it_waits_for(self):
-        plan = self.make_plan()
+        plan = self.make_plan("inference")
         plan["problem"].update({"workload": "WORKLOAD_TRAINING", "micro_batches": 5})
         file = Path(self.folder.name) / "steps.json"
         file.write_text(json.dumps(plan), encoding="utf-8")
@@ -250,7 +253,7 @@ class ExportsTest(unittest.TestCase):
 
     def test_json_is_the_plan_and_is_judged_valid(self):
         text = self.export("json")
-        self.assertEqual(json.loads(text), self.make_plan())
+        self.assertEqual(json.loads(text), self.make_plan("inference"))
         copy = Path(self.folder.name) / "copy.json"
         copy.write_text(text, encoding="utf-8")
         run("evaluate", f"--graph={GRAPH}", f"--cluster={CLUSTER}", f"--plan={copy}")
@@ -271,7 +274,9 @@ class ExportsTest(unittest.TestCase):
             self.assertAlmostEqual(objective * unit_ms / plan["objective_ms"], 1, places=4)
 
     def test_what_a_target_cannot_express_is_refused_with_the_reason(self):
-        plan = self.make_plan()
+        error = run("export", f"--plan={self.plan_file}", "--to=megatron", f"--graph={GRAPH}", code=2)
+        self.assertIn("megatron cannot express this plan: it is for inference; plan with --workload=training", error)
+        plan = self.make_plan("training")
         plan["stages"][1]["operators"].append(plan["stages"][0]["operators"].pop())
         spoilt = Path(self.folder.name) / "spoilt.json"
         spoilt.write_text(json.dumps(plan), encoding="utf-8")
@@ -300,7 +305,7 @@ class ExportsTest(unittest.TestCase):
             self.assertTrue(all("gpu" in device for device in devices))
 
     def test_what_a_trainer_runs_is_read_back_as_the_same_stages(self):
-        wanted = [stage["operators"] for stage in self.make_plan()["stages"]]
+        wanted = [stage["operators"] for stage in self.make_plan("inference")["stages"]]
         for target in ("megatron", "torchtitan", "torchtitan_toml", "vllm"):
             file = Path(self.folder.name) / "stated"
             file.write_text(self.export(target, f"--graph={GRAPH}"), encoding="utf-8")

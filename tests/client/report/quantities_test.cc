@@ -54,5 +54,19 @@ TEST(QuantitiesTest, AColumnHasTheUnitOfItsLargestTime) {
   EXPECT_EQ(TimeIn(TimeUnitFor(600'000), 30'000), "0.500");
 }
 
+TEST(QuantitiesTest, AllReducesCountAsOftenAsTheyHappen) {
+  v1::PlanningProblem problem;
+  // Once for each round of all replicas, or for each micro-batch.
+  EXPECT_DOUBLE_EQ(AllReduceShare(problem, 4), 0.25);
+  problem.mutable_allreduce()->set_charge(v1::AllReduce::CHARGE_PER_MICRO_BATCH);
+  EXPECT_DOUBLE_EQ(AllReduceShare(problem, 4), 1);
+  // Once a step, of all micro-batches or of those of one replica.
+  problem.set_micro_batches(8);
+  problem.set_replication(v1::REPLICATION_PER_STAGE);
+  EXPECT_DOUBLE_EQ(AllReduceShare(problem, 4), 1.0 / 8);
+  problem.set_replication(v1::REPLICATION_UNIFORM);
+  EXPECT_DOUBLE_EQ(AllReduceShare(problem, 4), 1.0 / 32);
+}
+
 }  // namespace
 }  // namespace planwright::client
