@@ -117,7 +117,7 @@ std::unordered_map<std::string, Seat> SeatsOf(const v1::Cluster& cluster) {
     if (device_class.kind() == v1::DEVICE_KIND_CPU) cpu_classes.insert(device_class.name());
   }
   const auto add = [&](const std::string& device, const std::string& host, const std::string& device_class) {
-    const bool is_cpu = cpu_classes.count(device_class) > 0;
+    const bool is_cpu = cpu_classes.contains(device_class);
     seats.emplace(device, Seat{host, is_cpu ? 0 : next_slot[host]++, is_cpu});
   };
   for (const v1::Device& device : cluster.devices()) add(device.name(), device.host(), device.device_class());

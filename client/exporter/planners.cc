@@ -78,6 +78,31 @@ absl::StatusOr<std::vector<std::string>> NodeLines(const ExportInput& input,
   return lines;
 }
 
+// Exports stages whose replicas take whole micro-batches in turn, as Piper's do.
+absl::StatusOr<Exported> ExportTurnsForPiper(const v1::Plan& plan) {
+  nlohmann::ordered_json stages = nlohmann::ordered_json::array();
+  for (const v1::Stage& stage : plan.stages()) {
+    nlohmann::ordered_json nodes = nlohmann::ordered_json::array();
+    nlohmann::ordered_json variants = nlohmann::ordered_json::array();
+    for (const v1::JointStage::Chunk& chunk : stage.joint().chunks()) {
+      for (int i = 0; i < chunk.layers_size(); ++i) {
+        int64_t id = 0;
+        if (!absl::SimpleAtoi(chunk.layers(i), &id)) {
+          return CannotExpress("piper", absl::StrCat("operator ", chunk.layers(i), " is no id of a node of Piper's"));
+        }
+        const bool is_again = i < chunk.recomputation_size() && chunk.recomputation(i) == v1::LAYER_RECOMPUTATION_FULL;
+        nodes.push_back(id);
+        variants.push_back({id, is_again ? "activation recomp" : "vanilla"});
+      }
+    }
+    stages.push_back({{"nodes", nodes},
+                      {"dataParallelDegree", stage.joint().data_degree()},
+                      {"tensorParallelDegree", stage.joint().tensor_degree()},
+                      {"TMPCids", variants}});
+  }
+  return Exported{nlohmann::ordered_json{{"stages", stages}}.dump(1) + "\n", ""};
+}
+
 }  // namespace
 
 absl::StatusOr<Exported> ExportPipedream(const ExportInput& input) {
@@ -108,31 +133,6 @@ absl::StatusOr<Exported> ExportPipedream(const ExportInput& input) {
                                    absl::StrAppend(out, stage.index(), ":", stage.replicas_size());
                                  }));
   return exported;
-}
-
-// Exports stages whose replicas take whole micro-batches in turn, as Piper's do.
-absl::StatusOr<Exported> ExportTurnsForPiper(const v1::Plan& plan) {
-  nlohmann::ordered_json stages = nlohmann::ordered_json::array();
-  for (const v1::Stage& stage : plan.stages()) {
-    nlohmann::ordered_json nodes = nlohmann::ordered_json::array();
-    nlohmann::ordered_json variants = nlohmann::ordered_json::array();
-    for (const v1::JointStage::Chunk& chunk : stage.joint().chunks()) {
-      for (int i = 0; i < chunk.layers_size(); ++i) {
-        int64_t id = 0;
-        if (!absl::SimpleAtoi(chunk.layers(i), &id)) {
-          return CannotExpress("piper", absl::StrCat("operator ", chunk.layers(i), " is no id of a node of Piper's"));
-        }
-        const bool is_again = i < chunk.recomputation_size() && chunk.recomputation(i) == v1::LAYER_RECOMPUTATION_FULL;
-        nodes.push_back(id);
-        variants.push_back({id, is_again ? "activation recomp" : "vanilla"});
-      }
-    }
-    stages.push_back({{"nodes", nodes},
-                      {"dataParallelDegree", stage.joint().data_degree()},
-                      {"tensorParallelDegree", stage.joint().tensor_degree()},
-                      {"TMPCids", variants}});
-  }
-  return Exported{nlohmann::ordered_json{{"stages", stages}}.dump(1) + "\n", ""};
 }
 
 absl::StatusOr<Exported> ExportPiper(const ExportInput& input) {

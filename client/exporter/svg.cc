@@ -110,10 +110,6 @@ class SvgWriter {
   double bottom() const { return kTop + kRowHeight * static_cast<double>(bars_.size()); }
 
   std::string Title() const {
-    const bool is_latency = plan_.problem().objective() == v1::OBJECTIVE_MIN_LATENCY;
-    const char* noun = plan_.has_joint() && !TakesTurns(plan_) ? "per step"
-                       : is_latency                            ? "latency"
-                                                               : "per micro-batch";
     std::string quality;
     if (plan_.problem().objective() == v1::OBJECTIVE_MIN_DEVICES && WasSearched(plan_)) {
       quality = FewestText(plan_);
@@ -124,7 +120,7 @@ class SvgWriter {
                                 plan_.relative_gap() * 100);
     }
     return absl::StrFormat("<text x=\"16\" y=\"26\" font-size=\"16\">%s %s%s</text>\n",
-                           SvgText(DurationText(plan_.objective_ms())), noun, SvgText(quality));
+                           SvgText(DurationText(plan_.objective_ms())), ObjectiveNoun(plan_), SvgText(quality));
   }
 
   static std::string Legend() {

@@ -104,7 +104,10 @@ class MachineDrawing {
 
  private:
   // Devices of a host stand in rows of at most four, of at most sixteen where it is alone.
-  static std::size_t DevicesInARow(std::size_t hosts) { return hosts == 1 ? 8 : hosts <= 2 ? 4 : 2; }
+  static std::size_t DevicesInARow(std::size_t hosts) {
+    if (hosts == 1) return 8;
+    return hosts == 2 ? 4 : 2;
+  }
 
   double HostHeight(const Host& host, std::size_t in_a_row) const {
     const std::size_t rows = has_devices_ ? (host.devices.size() + in_a_row - 1) / in_a_row : 0;
@@ -157,15 +160,15 @@ class MachineDrawing {
     const std::string kind = seat == seats_.end() ? "" : absl::StrCat(", ", seat->second.device_class);
     std::string memory = BytesText(usage.memory_bytes());
     if (usage.has_memory_limit_bytes()) absl::StrAppend(&memory, " of ", BytesText(usage.memory_limit_bytes()));
-    picture_.boxes.push_back(
-        {.x = around.x + kPadding + slot * static_cast<double>(number % in_a_row),
-         .y = around.y + kHostTitle + static_cast<double>(number / in_a_row) * (kDeviceHeight + kPadding),
-         .width = slot - kPadding,
-         .height = kDeviceHeight,
-         .label = absl::StrCat(name, ": ", StagesText(usage)),
-         .tip = absl::StrCat(usage.device(), kind, "\n", StagesText(usage), "\nload ", DurationText(usage.load_ms()),
-                             ", memory ", memory),
-         .colour = usage.stages().empty() ? -1 : usage.stages(0)});
+    const std::size_t row = number / in_a_row;
+    picture_.boxes.push_back({.x = around.x + kPadding + slot * static_cast<double>(number % in_a_row),
+                              .y = around.y + kHostTitle + static_cast<double>(row) * (kDeviceHeight + kPadding),
+                              .width = slot - kPadding,
+                              .height = kDeviceHeight,
+                              .label = absl::StrCat(name, ": ", StagesText(usage)),
+                              .tip = absl::StrCat(usage.device(), kind, "\n", StagesText(usage), "\nload ",
+                                                  DurationText(usage.load_ms()), ", memory ", memory),
+                              .colour = usage.stages().empty() ? -1 : usage.stages(0)});
   }
 
   // Bytes between boxes, of all pairs of replicas that talk to each other.

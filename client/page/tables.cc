@@ -141,10 +141,7 @@ int DevicesInUse(const v1::Plan& plan) {
 }
 
 std::string HeadlineText(const v1::Plan& plan) {
-  const char* per = plan.has_joint() && !TakesTurns(plan)                     ? " per step"
-                    : plan.problem().objective() == v1::OBJECTIVE_MIN_LATENCY ? " latency"
-                                                                              : " per micro-batch";
-  return absl::StrCat(DurationText(plan.objective_ms()), per, ProofText(plan));
+  return absl::StrCat(DurationText(plan.objective_ms()), " ", ObjectiveNoun(plan), ProofText(plan));
 }
 
 PageTable OverviewTable(const v1::Plan& plan, const CpuNames& cpus) {

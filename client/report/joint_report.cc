@@ -43,10 +43,10 @@ std::string JointHeadline(const v1::Plan& plan, const std::string& title) {
   } else if (WasSearched(plan) && plan.problem().objective() != v1::OBJECTIVE_MIN_DEVICES) {
     proof = absl::StrCat(", at most ", TwoDigitPercent(plan.relative_gap() * 100), " from the best");
   }
-  return absl::StrCat(Wrapped(absl::StrCat(Printable(title), ": ", DurationText(plan.objective_ms()),
-                                           TakesTurns(plan) ? " per micro-batch" : " per step", proof),
-                              2),
-                      "\n");
+  return absl::StrCat(
+      Wrapped(absl::StrCat(Printable(title), ": ", DurationText(plan.objective_ms()), " ", ObjectiveNoun(plan), proof),
+              2),
+      "\n");
 }
 
 // What MIN_DEVICES found.
@@ -98,12 +98,11 @@ std::string JointSummary(const v1::Plan& plan) {
                                          CountedText(plan.devices_size(), "device", "devices"), ", ", schedule, chunks,
                                          ", optimizer sharding ", ShardingText(joint.optimizer_sharding()))});
   const bool is_per_stage = joint.degrees() == v1::JOINT_DEGREES_PER_STAGE;
+  const char* whose = is_per_stage ? " for all ranks together" : " on each rank";
+  if (TakesTurns(plan)) whose = ", which replicas take in turn";
   table.AddRow({"batch", absl::StrCat(problem.joint().global_batch(),
                                       " samples: ", CountedText(joint.micro_batches(), "micro-batch", "micro-batches"),
-                                      " of ", joint.micro_batch_samples(),
-                                      TakesTurns(plan) ? ", which replicas take in turn"
-                                      : is_per_stage   ? " for all ranks together"
-                                                       : " on each rank")});
+                                      " of ", joint.micro_batch_samples(), whose)});
   table.AddRow({"speed", absl::StrCat(SpeedText(plan), "; idle ", PercentText(plan.estimate().bubble_fraction()),
                                       " of the time")});
   const bool takes_turns = TakesTurns(plan);
@@ -223,6 +222,12 @@ std::string JointBaselinesSection(const v1::Plan& plan) {
   return has_rows ? absl::StrCat("\nWhat others would do\n", table.ToString()) : "";
 }
 
+// Whether layers are numbered; those of a graph without a transformer have the names of operators.
+bool AreNumbered(const v1::JointStage::Chunk& chunk, std::string_view prefix) {
+  return std::any_of(chunk.layers().begin(), chunk.layers().end(),
+                     [&](const std::string& layer) { return std::string_view(layer).starts_with(prefix); });
+}
+
 }  // namespace
 
 bool TakesTurns(const v1::Plan& plan) {
@@ -231,6 +236,11 @@ bool TakesTurns(const v1::Plan& plan) {
 }
 
 bool IsWorthHeuristic(const v1::Plan& plan) { return plan.provenance().counters().contains("placed_plans"); }
+
+const char* ObjectiveNoun(const v1::Plan& plan) {
+  if (plan.has_joint() && !TakesTurns(plan)) return "per step";
+  return plan.problem().objective() == v1::OBJECTIVE_MIN_LATENCY ? "latency" : "per micro-batch";
+}
 
 bool WasSearched(const v1::Plan& plan) { return !plan.provenance().algorithm().empty(); }
 
@@ -261,12 +271,6 @@ std::string ShardingText(v1::OptimizerSharding sharding) {
 
 std::string RecomputationText(v1::LayerRecomputation recomputation) {
   return EnumText(v1::LayerRecomputation_Name(recomputation), "LAYER_RECOMPUTATION_");
-}
-
-// Whether layers are numbered; those of a graph without a transformer have the names of operators.
-bool AreNumbered(const v1::JointStage::Chunk& chunk, std::string_view prefix) {
-  return std::any_of(chunk.layers().begin(), chunk.layers().end(),
-                     [&](const std::string& layer) { return std::string_view(layer).starts_with(prefix); });
 }
 
 std::string LayersText(const v1::JointStage& stage) {

@@ -15,6 +15,9 @@ std::string JointPlanReport(const v1::Plan& plan, const std::string& title);
 // Replicas take whole micro-batches in turn: the objective is of one micro-batch, and no step is simulated.
 bool TakesTurns(const v1::Plan& plan);
 
+// What the objective is: "latency", or "per step" or "per micro-batch".
+const char* ObjectiveNoun(const v1::Plan& plan);
+
 // Pairs of devices have links of their own: steps without a choice are the best that were found, and none is proven.
 bool IsWorthHeuristic(const v1::Plan& plan);
 

@@ -44,8 +44,7 @@ int64_t CounterOf(const v1::Plan& plan, const std::string& name) {
 
 std::string Headline(const v1::Plan& plan, const std::string& title) {
   std::string line =
-      absl::StrCat(title, title.empty() ? "" : ": ", DurationText(plan.objective_ms()), " ",
-                   plan.problem().objective() == v1::OBJECTIVE_MIN_LATENCY ? "latency" : "per micro-batch");
+      absl::StrCat(title, title.empty() ? "" : ": ", DurationText(plan.objective_ms()), " ", ObjectiveNoun(plan));
   if (plan.problem().objective() == v1::OBJECTIVE_MIN_DEVICES && WasSearched(plan)) {
     line += FewestText(plan);
   } else if (plan.provenance().proven_optimal()) {

@@ -135,8 +135,9 @@ class RunningWebhook final : public Webhook {
 
   absl::Status LoadTokens() {
     auto tokens = ReadTokens(settings_.token_file, settings_.tokens_file);
-    if (tokens.ok()) clients_.SetTokens(*std::move(tokens));
-    return tokens.status();
+    if (!tokens.ok()) return tokens.status();
+    clients_.SetTokens(*std::move(tokens));
+    return absl::OkStatus();
   }
 
   // A ConfigMap that the inventory has not yet written has no file; its folder is there.

@@ -49,11 +49,13 @@ constexpr int kMaxCostings = 400;
 // on the way trades the stages that move for the time per micro-batch. Bisection finds the length of a run.
 class Shifter {
  public:
-  Shifter(const SearchRequest& request, const SearchCallbacks& callbacks, Placement placement)
+  Shifter(const SearchRequest& request, const SearchCallbacks& callbacks, Placement placement,
+          std::vector<Placement>& found)
       : request_(request),
         callbacks_(callbacks),
         instance_(BuildBlockInstance(request, MergeRule::kNever)),
-        placement_(std::move(placement)) {
+        placement_(std::move(placement)),
+        found_(found) {
     std::vector<std::size_t> stage_of(request.graph.operators.size(), 0);
     for (std::size_t stage = 0; stage < placement_.stages.size(); ++stage) {
       for (const OperatorId op : placement_.stages[stage].operators) stage_of[op.index()] = stage;
@@ -64,13 +66,14 @@ class Shifter {
     }
   }
 
-  // Interrupted: those that were found by then.
-  std::vector<Placement> Run() {
+  // Adds them. False: interrupted.
+  bool Run() {
     try {
       Shift();
     } catch (const Interrupted&) {
+      return false;
     }
-    return std::move(found_);
+    return true;
   }
 
  private:
@@ -180,14 +183,14 @@ class Shifter {
   const Placement placement_;
   Blocks blocks_;
   int costings_ = 0;
-  std::vector<Placement> found_;
+  std::vector<Placement>& found_;
 };
 
-// Feasible placements on the devices of `placement`, each faster than it and than those before. At most a few hundred
-// placements are costed. REQUIRES: `placement` is feasible; MAX_THROUGHPUT, CONTIGUOUS.
-std::vector<Placement> ShiftBoundaries(const SearchRequest& request, const SearchCallbacks& callbacks,
-                                       Placement placement) {
-  return Shifter(request, callbacks, std::move(placement)).Run();
+// Adds feasible placements on the devices of `placement`, each faster than it and than those before. At most a few
+// hundred placements are costed. False: interrupted. REQUIRES: `placement` is feasible; MAX_THROUGHPUT, CONTIGUOUS.
+bool ShiftBoundaries(const SearchRequest& request, const SearchCallbacks& callbacks, Placement placement,
+                     std::vector<Placement>& found) {
+  return Shifter(request, callbacks, std::move(placement), found).Run();
 }
 
 // Repairs one placement.
@@ -306,7 +309,8 @@ class Repair {
     found.push_back({std::move(placement), "start_from"});
     Improve(filled, found.back().placement);
     if (request_.problem.split != Split::kContiguous) return;
-    std::vector<Placement> balanced = ShiftBoundaries(request_, callbacks_, found.back().placement);
+    std::vector<Placement> balanced;
+    repairs_.is_cut |= !ShiftBoundaries(request_, callbacks_, found.back().placement, balanced);
     // Before the one that they are made of: of two that take as long the first one counts.
     for (Placement& each : balanced) found.insert(found.end() - 1, {std::move(each), "start_from"});
   }

@@ -101,6 +101,7 @@ class TreeReader {
     }
     std::sort(order.begin(), order.end());
     std::vector<TreeHost> sorted;
+    sorted.reserve(order.size());
     for (const auto& [path, i] : order) sorted.push_back(std::move(tree_.hosts[i]));
     tree_.hosts = std::move(sorted);
     return absl::OkStatus();

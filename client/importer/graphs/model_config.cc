@@ -32,7 +32,7 @@ struct Family {
   // Where tie_word_embeddings is left out.
   bool is_tied = false;
   // What the zoo takes differently; empty: nothing.
-  std::string_view difference = "";
+  std::string_view difference = {};
 };
 
 constexpr std::string_view kQueryBias = "biases of queries, keys and values are not counted";
@@ -127,7 +127,7 @@ class ConfigReader {
 
   void AddTied(bool usual) {
     used_.insert("tie_word_embeddings");
-    keys_.push_back(fields_.Flag("tie_word_embeddings").value_or(usual) ? "tied=yes" : "tied=no");
+    keys_.emplace_back(fields_.Flag("tie_word_embeddings").value_or(usual) ? "tied=yes" : "tied=no");
   }
 
   // Newer files say dtype. What it is not told the zoo takes for 16 bits.

@@ -120,7 +120,7 @@ std::map<std::string, std::string, std::less<>> ArgumentsOf(std::string_view tex
   for (const char c : text) {
     const bool is_blank = quote == 0 && (absl::ascii_isspace(static_cast<unsigned char>(c)) || c == '\\');
     if (quote != 0 ? c == quote : (c == '"' || c == '\'')) {
-      quote = quote == 0 ? c : 0;
+      quote = quote == 0 ? c : '\0';
       is_open = true;
     } else if (!is_blank) {
       word += c;
@@ -137,7 +137,8 @@ std::map<std::string, std::string, std::less<>> ArgumentsOf(std::string_view tex
     const std::size_t equals = words[i].find('=');
     const std::string name = words[i].substr(2, equals == std::string::npos ? equals : equals - 2);
     const bool has_next = i + 1 < words.size() && !words[i + 1].starts_with("--");
-    arguments[name] = equals != std::string::npos ? words[i].substr(equals + 1) : has_next ? words[i + 1] : "";
+    const std::string behind = has_next ? words[i + 1] : "";
+    arguments[name] = equals != std::string::npos ? words[i].substr(equals + 1) : behind;
   }
   return arguments;
 }

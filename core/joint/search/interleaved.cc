@@ -277,6 +277,7 @@ class InterleavedSearch {
     int64_t from_end = num_stages;
     for (JointStage& stage : plan.stages) {
       std::vector<LayerRun> runs;
+      runs.reserve(stage.chunks.size());
       for (const JointChunk& chunk : stage.chunks) runs.push_back({chunk.first_layer, chunk.end_layer()});
       const auto modes =
           table.ModesOfRuns(runs, HeldBy(plan.order, plan.micro_batches, from_end, num_stages, plan.chunks).whole);

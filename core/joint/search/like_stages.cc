@@ -396,7 +396,7 @@ InterleavedWork LikeStages::WorkBetween() const {
     work.between.backward_ps += times.backward_ps;
     work.between.step_end_ps += times.step_end_ps;
     if (times.forward_ps <= 0 || times.backward_ps <= 0) return {};
-    const double forward = static_cast<double>(times.forward_ps);
+    const auto forward = static_cast<double>(times.forward_ps);
     const double backward = static_cast<double>(times.backward_ps) / forward;
     const double step_end = static_cast<double>(times.step_end_ps) / forward;
     const bool is_first = layer == 1;

@@ -47,7 +47,7 @@ class WaitProgram {
     AddEnd(/*is_backward=*/true);
     for (std::size_t k = 0; k < stages_; ++k) {
       // The passes of the stage, and what is before and behind them.
-      Sum all = Whole(k);
+      const Sum all = Whole(k);
       AtLeast(Sum(step).Add(-1, all).Add(-1, before_[k]).Add(-1, behind_[k]));
       if (k < work_.floors.size()) AddFloors(k, all);
     }
@@ -66,7 +66,7 @@ class WaitProgram {
   // `sum` is at least 0.
   void AtLeast(Sum sum) { program_.AddAtLeast(std::move(sum.entries), -sum.constant); }
 
-  bool IsFirst(std::size_t k, std::size_t i) const { return k == 0 && i == 0; }
+  static bool IsFirst(std::size_t k, std::size_t i) { return k == 0 && i == 0; }
   bool IsLast(std::size_t k, std::size_t i) const { return k + 1 == stages_ && i + 1 == chunks_; }
 
   // The layers between the first and the last one, and what passes of each chunk take with its ends and boundaries.

@@ -14,6 +14,7 @@ DeviceOptions::DeviceOptions(const SearchRequest& request) : request_(request) {
                         .is_cpu = cluster.class_of(device).kind == DeviceKind::kCpu});
   }
   std::vector<std::vector<OperatorId>> each;
+  each.reserve(request.graph.operators.size());
   for (std::size_t op = 0; op < request.graph.operators.size(); ++op) each.push_back({OperatorId(op)});
   allowed_ = AllowedDevices(request.problem, cluster.devices.size(), each.size(), each);
   AddLimits();
@@ -60,6 +61,7 @@ std::vector<bool> DeviceOptions::NamedByRules() const {
   for (const OperatorDevice& pin : request_.problem.pinned) is_named[pin.device.index()] = true;
   for (const OperatorDevice& ban : request_.problem.forbidden) is_named[ban.device.index()] = true;
   std::vector<bool> named;
+  named.reserve(options_.size());
   for (const DeviceOption& option : options_) named.push_back(is_named[option.device.index()]);
   return named;
 }
@@ -104,6 +106,7 @@ std::vector<bool> DeviceOptions::MayHold(const std::vector<OperatorId>& operator
            (allowed.empty() || allowed[option.device.index()]);
   };
   std::vector<bool> may_hold;
+  may_hold.reserve(options_.size());
   for (const DeviceOption& option : options_) {
     may_hold.push_back(
         std::all_of(operators.begin(), operators.end(), [&](OperatorId op) { return runs(op, option); }));

@@ -95,6 +95,7 @@ std::size_t DeviceTeams::LinkBetween(std::size_t before, std::size_t behind_end)
 
 std::vector<DeviceId> DeviceTeams::DevicesFrom(std::size_t begin) const {
   std::vector<DeviceId> devices;
+  devices.reserve(Index(replicas_));
   for (std::size_t copy = 0; copy < Index(replicas_); ++copy) devices.push_back(DeviceAt(begin + copy));
   return devices;
 }

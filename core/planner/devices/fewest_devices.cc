@@ -62,6 +62,7 @@ class FewestDevices {
       Narrow();
     } catch (const Interrupted&) {
       // What is known stands.
+      return Finish();
     }
     return Finish();
   }

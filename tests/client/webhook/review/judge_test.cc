@@ -275,7 +275,7 @@ TEST_F(JudgeTest, TellsKueueWhichPodsStandTogether) {
 TEST_F(JudgeTest, WritesTheArgumentsOfTheTrainer) {
   const char* graph = "zoo:transformer?layers=4&hidden=256&heads=4&vocab=1024&sequence=128";
   const Json wishes = {{kTrainerAnnotation, "megatron"}, {kProblemAnnotation, "granularity=layer"}};
-  Review review = Annotated(1, 2, graph, wishes);
+  const Review review = Annotated(1, 2, graph, wishes);
   const Judgement judgement = JudgeReal(review);
   const Json patched = review.object.patch(judgement.answer.patch);
   EXPECT_THAT(
