@@ -1,7 +1,6 @@
 #include "client/onnx/inline_functions.h"
 
 #include <map>
-#include <set>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -56,8 +55,9 @@ class Inliner {
       if (!node.name().empty()) node.set_name(prefix + inner.name());
       for (std::string& input : *node.mutable_input()) Rename(own, names, input);
       for (std::string& output : *node.mutable_output()) Rename(own, names, output);
+      RenameInBodies(own, names, node);
+      // Those of the use speak of its own values.
       BindAttributes(use, node);
-      RenameInBodies(own, names, {}, node);
       const absl::Status status = Add(node, depth + 1, graph);
       if (!status.ok()) return status;
     }
@@ -70,28 +70,32 @@ class Inliner {
     value = known->second;
   }
 
-  // Bodies of control flow read values of the function by name, but for those that they, or bodies around them, make.
-  static void RenameInBodies(const std::string& own, Names& names, const std::set<std::string>& made,
-                             onnx::NodeProto& node) {
+  // Bodies of control flow read values of the function by name. What they make gets a name of its own as well, so that
+  // it is not taken for one of the use.
+  static void RenameInBodies(const std::string& own, const Names& names, onnx::NodeProto& node) {
     for (onnx::AttributeProto& attribute : *node.mutable_attribute()) {
-      if (attribute.has_g()) RenameInBody(own, names, made, *attribute.mutable_g());
-      for (onnx::GraphProto& body : *attribute.mutable_graphs()) RenameInBody(own, names, made, body);
+      if (attribute.has_g()) RenameInBody(own, names, *attribute.mutable_g());
+      for (onnx::GraphProto& body : *attribute.mutable_graphs()) RenameInBody(own, names, body);
     }
   }
 
-  static void RenameInBody(const std::string& own, Names& names, std::set<std::string> made, onnx::GraphProto& body) {
-    const auto rename = [&](std::string& value) {
-      if (!made.contains(value)) Rename(own, names, value);
+  static void RenameInBody(const std::string& own, Names names, onnx::GraphProto& body) {
+    const auto make = [&](std::string& value) {
+      if (value.empty()) return;
+      names.erase(value);
+      Rename(own, names, value);
     };
-    for (const onnx::ValueInfoProto& input : body.input()) made.insert(input.name());
-    for (const onnx::TensorProto& tensor : body.initializer()) made.insert(tensor.name());
-    for (const onnx::SparseTensorProto& tensor : body.sparse_initializer()) made.insert(tensor.values().name());
-    for (onnx::NodeProto& node : *body.mutable_node()) {
-      for (std::string& input : *node.mutable_input()) rename(input);
-      RenameInBodies(own, names, made, node);
-      made.insert(node.output().begin(), node.output().end());
+    for (onnx::ValueInfoProto& input : *body.mutable_input()) make(*input.mutable_name());
+    for (onnx::TensorProto& tensor : *body.mutable_initializer()) make(*tensor.mutable_name());
+    for (onnx::SparseTensorProto& tensor : *body.mutable_sparse_initializer()) {
+      make(*tensor.mutable_values()->mutable_name());
     }
-    for (onnx::ValueInfoProto& output : *body.mutable_output()) rename(*output.mutable_name());
+    for (onnx::NodeProto& node : *body.mutable_node()) {
+      for (std::string& input : *node.mutable_input()) Rename(own, names, input);
+      RenameInBodies(own, names, node);
+      for (std::string& output : *node.mutable_output()) make(output);
+    }
+    for (onnx::ValueInfoProto& output : *body.mutable_output()) Rename(own, names, *output.mutable_name());
   }
 
   // Attributes that refer to one of the use take its value; without one they are left out.

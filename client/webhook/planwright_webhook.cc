@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <cstdint>
@@ -38,16 +39,12 @@ class Signals {
     return signal;
   }
 
-  // Until so long has passed, or SIGTERM or SIGINT comes.
-  void WaitForEnd(std::chrono::milliseconds patience) const {
-    using Clock = std::chrono::steady_clock;
-    const Clock::time_point end = Clock::now() + patience;
-    for (auto left = end - Clock::now(); left > Clock::duration::zero(); left = end - Clock::now()) {
-      const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(left);
-      const timespec time{.tv_sec = seconds.count(), .tv_nsec = std::chrono::nanoseconds(left - seconds).count()};
-      const int signal = sigtimedwait(&signals_, nullptr, &time);
-      if (signal == SIGTERM || signal == SIGINT) return;
-    }
+  // The next of them; 0: none comes by then.
+  int WaitUntil(std::chrono::steady_clock::time_point end) const {
+    const auto left = std::max(end - std::chrono::steady_clock::now(), std::chrono::steady_clock::duration::zero());
+    const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(left);
+    const timespec time{.tv_sec = seconds.count(), .tv_nsec = std::chrono::nanoseconds(left - seconds).count()};
+    return std::max(sigtimedwait(&signals_, nullptr, &time), 0);
   }
 
  private:
@@ -71,7 +68,8 @@ int Serve(const Settings& settings, const Signals& signals) {
   if (!webhook.ok()) return Fail(webhook.status());
   while (signals.Wait() == SIGHUP) (*webhook)->Reload();
   (*webhook)->AnnounceEnd();
-  signals.WaitForEnd(settings.drain_delay);
+  const auto end = std::chrono::steady_clock::now() + settings.drain_delay;
+  while (signals.WaitUntil(end) == SIGHUP) (*webhook)->Reload();
   (*webhook)->Drain();
   return 0;
 }

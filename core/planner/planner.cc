@@ -41,6 +41,8 @@ namespace {
 
 // Graphs of at most so many operators are costed and verified in some 30 ms.
 constexpr std::size_t kQuickOperators = 20'000;
+// What small requests have beyond their time.
+constexpr std::chrono::milliseconds kGrace(10);
 // One of so many parts of the time is for what is left of the placement to start from.
 constexpr std::size_t kPartsBesideRepairs = 4;
 
@@ -251,9 +253,11 @@ class Planning {
   // What is left of the placement to start from, as starts of the search.
   Repairs AddRepairedPlacements(const SearchCallbacks& callbacks, SearchRequest& search) const {
     if (!problem_.start_from.has_value()) return {};
-    // The search has time left behind it. Small requests have as much as elsewhere, however little there is.
-    const SolveLimits* const around = InterruptionScope::Current();
-    const SolveLimits share = ShareOfRemainingTime(around != nullptr ? *around : limits_, kPartsBesideRepairs);
+    // The search has time left behind it; small requests have their grace.
+    const SolveLimits* const scope_around = InterruptionScope::Current();
+    const SolveLimits& around = scope_around != nullptr ? *scope_around : limits_;
+    SolveLimits share = ShareOfRemainingTime(around, kPartsBesideRepairs);
+    share.deadline = std::max(share.deadline, std::min(around.deadline, SolveLimits::Clock::now() + kGrace));
     const InterruptionScope scope(&share);
     Repairs repaired = RepairedPlacements(search, callbacks);
     search.starts.insert(search.starts.end(), repaired.starts.begin(), repaired.starts.end());
@@ -434,7 +438,6 @@ absl::StatusOr<Result> Guarded(const SolveLimits& limits, const ToError& interru
 
 // What points heed: small requests get a plan of a baseline, and a bound, however little time there is, or was.
 SolveLimits LimitsOfPoints(SolveLimits limits) {
-  constexpr std::chrono::milliseconds kGrace(10);
   const SolveLimits::Clock::time_point now = SolveLimits::Clock::now();
   if (limits.stop.stop_requested()) {
     limits.stop = std::stop_token();

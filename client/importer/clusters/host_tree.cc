@@ -164,15 +164,16 @@ class TreeReader {
     return absl::OkStatus();
   }
 
-  // Whether the level joins the two hosts: their groups on it and on those outside of it are the same ones. Hosts that
-  // say no group are groups of their own, but further levels, of which both say nothing, do not part them. The last
-  // level, of `between`, joins all.
+  // Whether the level, or one inside it, joins the two hosts: their groups on it and on those outside of it are the
+  // same ones. Hosts that say no group are in none of that level, which parts those inside it no more than it joins
+  // them. The last level, of `between`, joins all.
   bool Joins(std::size_t level, const TreeHost& a, const TreeHost& b) const {
-    if (level < groups_.size() && GroupOf(a, level).empty() && &a != &b) return false;
-    for (; level < groups_.size(); ++level) {
-      if (GroupOf(a, level) != GroupOf(b, level)) return false;
+    if (level >= groups_.size() || &a == &b) return true;
+    for (std::size_t i = groups_.size(); i-- > 0;) {
+      if (GroupOf(a, i) != GroupOf(b, i)) return false;
+      if (i <= level && !GroupOf(a, i).empty()) return true;
     }
-    return true;
+    return false;
   }
 
   absl::Status Join() {

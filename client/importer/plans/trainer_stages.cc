@@ -238,13 +238,18 @@ std::string WithoutComments(std::string_view text) {
   return kept;
 }
 
-// What stands behind `name`, with its equals sign or colon, quoted or not; empty: it is not said.
-std::string_view ValueBehind(std::string_view text, std::string_view name) {
-  const std::size_t key = text.find(name);
-  if (key == std::string_view::npos) return "";
-  text.remove_prefix(key + name.size());
-  text.remove_prefix(std::min(text.find_first_not_of(" \t=:\"'"), text.size()));
-  return text;
+// What stands behind `name`, with its equals sign or colon, quoted or not, in lower case; empty: it is not said.
+std::string ValueBehind(std::string_view text, std::string_view name) {
+  const auto is_of_name = [](char c) { return c == '_' || absl::ascii_isalnum(static_cast<unsigned char>(c)); };
+  while (true) {
+    const std::size_t key = text.find(name);
+    if (key == std::string_view::npos) return "";
+    text.remove_prefix(key + name.size());
+    // A longer name.
+    if (!text.empty() && is_of_name(text.front())) continue;
+    text.remove_prefix(std::min(text.find_first_not_of(" \t=:\"'"), text.size()));
+    return absl::AsciiStrToLower(std::string(text.substr(0, text.find('\n'))));
+  }
 }
 
 }  // namespace
@@ -291,7 +296,7 @@ absl::StatusOr<TrainerStages> ReadMegatronStages(std::string_view text) {
   auto read = layout != arguments.end() ? StagesOfLayout(layout->second)
                                         : EvenStages(layers, ranks, parts, counts[kFirst], counts[kLast]);
   if (!read.ok()) return read;
-  read->ranks = counts[kRanks].value_or(read->stages.size());
+  read->ranks = counts[kRanks].value_or(layout != arguments.end() ? read->stages.size() : ranks);
   if (read->stages.size() % read->ranks == 0) return read;
   return Wrong(absl::StrCat("the layout has ", read->stages.size(), " stages, no multiple of the ", read->ranks,
                             " of --pipeline-model-parallel-size"));
@@ -300,10 +305,11 @@ absl::StatusOr<TrainerStages> ReadMegatronStages(std::string_view text) {
 absl::StatusOr<TrainerStages> ReadTorchtitanStages(std::string_view commented) {
   const std::string uncommented = WithoutComments(commented);
   std::string_view text = uncommented;
-  std::string_view ranks = ValueBehind(text, kTorchtitanRanks);
-  const std::optional<std::size_t> degree = TakeCount(ranks);
-  const std::string_view schedule = ValueBehind(text, "pipeline_parallel_schedule");
-  if (schedule.starts_with("ZBV") || schedule.starts_with("DualPipeV")) {
+  const std::string ranks = ValueBehind(text, kTorchtitanRanks);
+  std::string_view digits_of_ranks = ranks;
+  const std::optional<std::size_t> degree = TakeCount(digits_of_ranks);
+  const std::string schedule = ValueBehind(text, "pipeline_parallel_schedule");
+  if (schedule.starts_with("zbv") || schedule.starts_with("dualpipev")) {
     return Wrong("its schedule gives each rank two parts that lie as a V, which is not read here");
   }
   const std::size_t key = text.find("module_fqns_per_model_part");

@@ -63,8 +63,8 @@ class HttpsServer {
   // What all bodies take that are held.
   virtual int64_t body_bytes() const = 0;
 
-  // Still accepts and answers, but asks clients to connect elsewhere: a connection is closed with its next answer, and
-  // soon where it says nothing. Thread-safe.
+  // Still accepts and answers, but asks clients to connect elsewhere: a connection is closed with its next answer.
+  // Thread-safe.
   virtual void AnnounceEnd() = 0;
 
   // Accepts no more; returns when all requests are answered, at most after the deadline of one.

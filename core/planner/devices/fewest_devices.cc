@@ -56,8 +56,8 @@ class FewestDevices {
     DecidedSearch all = Ask(static_cast<int64_t>(counted_.size()), limits_);
     if (all.decision != Decision::kReached) return WhyNot(std::move(all));
     problem_bounds_ = all.outcome->bounds;
-    Take(*std::move(all.outcome));
     try {
+      Take(*std::move(all.outcome));
       StartFromWork();
       Narrow();
     } catch (const Interrupted&) {

@@ -271,7 +271,7 @@ TEST(OnnxGraphTest, BodiesOfControlFlowReadWhatIsAroundThem) {
 
 TEST(OnnxGraphTest, BodiesInsideFunctionsReadWhatTheFunctionMakes) {
   onnx::ModelProto model = EmptyModel();
-  AddInput("x", {4, 16}, model);
+  AddInput("inside", {4, 16}, model);
   onnx::FunctionProto& function = *model.add_functions();
   function.set_domain("own");
   function.set_name("Choice");
@@ -293,22 +293,29 @@ TEST(OnnxGraphTest, BodiesInsideFunctionsReadWhatTheFunctionMakes) {
   inner.set_op_type("MatMul");
   inner.add_input("y");
   inner.add_input("weights");
+  // As the use calls what it gives.
   inner.add_output("inside");
-  // As the function's own values are called, but made here.
-  onnx::NodeProto& hidden = *body.mutable_g()->add_node();
-  hidden.set_op_type("Relu");
-  hidden.add_input("inside");
-  hidden.add_output("in");
-  body.mutable_g()->add_output()->set_name("in");
-  AddNode("Choice", "f", {"x"}, {"z"}, model).set_domain("own");
-  // Called like a value of the function, which is another one.
+  onnx::NodeProto& sum = *body.mutable_g()->add_node();
+  sum.set_op_type("Add");
+  sum.add_input("inside");
+  sum.add_input("in");
+  // As the function calls a value of its own, but made here.
+  sum.add_output("y");
+  body.mutable_g()->add_output()->set_name("y");
+  AddNode("Relu", "before", {"inside"}, {"given"}, model);
+  AddNode("Choice", "f", {"given"}, {"z"}, model).set_domain("own");
+  // Called like values of the function, which are other ones.
   AddNode("Relu", "later", {"z"}, {"y"}, model);
   const auto [graph, warnings] = ReadModel(model);
-  ASSERT_THAT(graph.operators(), SizeIs(3));
-  ASSERT_THAT(graph.tensors(), SizeIs(2));
-  EXPECT_EQ(graph.tensors(0).producer(), graph.operators(0).name());
-  EXPECT_THAT(graph.tensors(0).consumers(), ElementsAre(graph.operators(1).name()));
-  EXPECT_THAT(graph.tensors(1).consumers(), ElementsAre("later"));
+  ASSERT_THAT(graph.operators(), SizeIs(4));
+  const std::string made_name = graph.operators(1).name();
+  const std::string branch_name = graph.operators(2).name();
+  ASSERT_THAT(graph.tensors(), SizeIs(3));
+  EXPECT_EQ(graph.tensors(0).producer(), "before");
+  EXPECT_THAT(graph.tensors(0).consumers(), ElementsAre(made_name, branch_name));
+  EXPECT_EQ(graph.tensors(1).producer(), made_name);
+  EXPECT_THAT(graph.tensors(1).consumers(), ElementsAre(branch_name));
+  EXPECT_THAT(graph.tensors(2).consumers(), ElementsAre("later"));
 }
 
 onnx::TypeProto::Tensor& TypeOfInput(onnx::ModelProto& model) {

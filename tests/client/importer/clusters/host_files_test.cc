@@ -271,6 +271,10 @@ TEST(KubernetesNodesTest, NodesWithoutAZoneStayInTheirRack) {
   EXPECT_EQ(cluster.devices(24).host(), "b1");
   EXPECT_EQ(MatrixGb(cluster, 16, 24), 1);
   EXPECT_EQ(MatrixGb(cluster, 24, 32), 50);
+  // Racks of as many hosts are a tree.
+  const std::string even = List(without_zone(Node("a1", "r1")) + "," + Node("b1", "r2") + "," + Node("b2", "r2") + "," +
+                                without_zone(Node("a2", "r1")));
+  EXPECT_EQ(HierarchyText(ReadClusterFile(even, options).cluster), "8 x 370, 2 x 50, 2 x 1");
 }
 
 }  // namespace

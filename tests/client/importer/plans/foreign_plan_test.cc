@@ -150,7 +150,8 @@ TEST(ForeignPlanTest, ListsOfTorchtitanAndCountsOfVllm) {
                                   parts, "}"),
                      4),
             "ids,embed,l0@g0 l1@g1 l2@g0 l3,head@g1");
-  EXPECT_THAT(ErrorInPlan(absl::StrCat("pipeline_parallel_schedule = \"ZBVZeroBubble\"\n"
+  EXPECT_THAT(ErrorInPlan(absl::StrCat("pipeline_parallel_schedule_csv = \"\"\n"
+                                       "pipeline_parallel_schedule = \"ZBVZeroBubble\"\n"
                                        "pipeline_parallel_degree = 2\nmodule_fqns_per_model_part = ",
                                        parts),
                           4),
