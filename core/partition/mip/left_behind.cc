@@ -7,6 +7,7 @@
 #include <exception>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -17,6 +18,8 @@ namespace planwright {
 namespace {
 
 constexpr std::size_t kMostLeftBehind = 4;
+// Fewer are destroyed in some milliseconds.
+constexpr std::size_t kManyRows = 20'000;
 // What work has that was told to stop.
 constexpr std::chrono::milliseconds kGrace{15};
 // Between two looks at limits of which nobody tells.
@@ -108,6 +111,19 @@ bool RunOrLeaveBehind(const SolveLimits& limits, const std::function<void()>& wo
   ChargeThread(progress->cpu_time);
   if (progress->error != nullptr) std::rethrow_exception(progress->error);
   return true;
+}
+
+void DestroyOrLeaveBehind(IntegerProgram program) noexcept {
+  if (program.rows.size() < kManyRows) return;
+  try {
+    const auto held = std::make_shared<IntegerProgram>(std::move(program));
+    SolveLimits none;
+    none.deadline = SolveLimits::Clock::now();
+    RunOrLeaveBehind(none, [held] { *held = IntegerProgram(); });
+  } catch (const std::bad_alloc&) {
+    // Then it is destroyed here.
+    return;
+  }
 }
 
 }  // namespace planwright

@@ -6,6 +6,7 @@
 #include <functional>
 
 #include "core/base/limits.h"
+#include "core/partition/mip/integer_program.h"
 
 namespace planwright {
 
@@ -14,6 +15,10 @@ namespace planwright {
 // limits. A process leaves at most four behind at a time, waits for others as long as they take, and for those four at
 // its end. What `work` throws is thrown here where it is done; its processor time counts as the caller's.
 bool RunOrLeaveBehind(const SolveLimits& limits, const std::function<void()>& work);
+
+// Destroys a program; what a large one takes beyond some milliseconds is left behind as above. Its rows, a million of
+// them, take a tenth of a second.
+void DestroyOrLeaveBehind(IntegerProgram program) noexcept;
 
 }  // namespace planwright
 

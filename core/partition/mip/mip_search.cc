@@ -19,6 +19,7 @@
 #include "core/partition/latency/min_latency.h"
 #include "core/partition/latency/subgraph_schedule.h"
 #include "core/partition/mip/latency_program.h"
+#include "core/partition/mip/left_behind.h"
 #include "core/partition/mip/mip_solver.h"
 #include "core/partition/mip/printed_program.h"
 #include "core/partition/mip/throughput_program.h"
@@ -112,6 +113,7 @@ class ThroughputModel {
   }
   // The program leaves out no plan.
   static constexpr bool is_exact() { return true; }
+  IntegerProgram& program() { return model_.program; }
 
   // The groups where they take the least time, shared among all devices.
   Picoseconds FairShare() const {
@@ -210,6 +212,7 @@ class LatencyModel {
   void Certify(SearchRecord& /*record*/, const SolveLimits& /*limits*/) const {}
   // Not where plans may need more slots than the program has.
   bool is_exact() const { return instance_.subgraph_limit.has_value(); }
+  IntegerProgram& program() { return model_.program; }
 
  private:
   const LatencyInstance instance_;
@@ -227,6 +230,9 @@ class MipSearch {
         callbacks_(callbacks),
         model_(request),
         record_(kName, request.options.relative_gap, callbacks) {}
+  ~MipSearch() { DestroyOrLeaveBehind(std::move(model_.program())); }
+  MipSearch(const MipSearch&) = delete;
+  MipSearch& operator=(const MipSearch&) = delete;
 
   absl::StatusOr<SearchOutcome> Run() {
     for (const SearchStart& start : request_.starts) record_.Offer(start.placement, start.made_by);

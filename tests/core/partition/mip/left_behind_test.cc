@@ -4,11 +4,14 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstdint>
 #include <future>
 #include <latch>
 #include <memory>
 #include <stdexcept>
 #include <thread>
+#include <utility>
+#include <vector>
 
 #include "core/base/thread_cpu_time.h"
 
@@ -80,6 +83,19 @@ TEST(LeftBehindTest, ItsProcessorTimeIsTheCallers) {
     while (ThreadCpuTime() - begin < kTime) continue;
   }));
   EXPECT_GE(ThreadCpuTime() - start, kTime);
+}
+
+// That nothing of them is lost or destroyed twice is for sanitizers to see.
+TEST(LeftBehindTest, ProgramsAreTakenWhereThereIsRoomAndWhereThereIsNone) {
+  // Beyond the four that are left behind others are waited for.
+  std::vector<IntegerProgram> programs(6);
+  for (IntegerProgram& program : programs) {
+    const int32_t column = program.AddBinary("x");
+    for (int row = 0; row < 50'000; ++row) program.AddAtMost("a_row_with_a_long_name", {{column, 1}}, 1);
+    DestroyOrLeaveBehind(std::move(program));
+  }
+  for (const IntegerProgram& program : programs) EXPECT_TRUE(program.rows.empty());
+  DestroyOrLeaveBehind(IntegerProgram());
 }
 
 }  // namespace
