@@ -81,14 +81,8 @@ bool HasArgument(std::span<char*> arguments, std::string_view name) {
   return std::find(arguments.begin() + 1, arguments.end(), name) != arguments.end();
 }
 
-// --config, else PLANWRIGHT_CONFIG.
-std::string ConfigFile(std::span<char*> arguments) {
-  const std::optional<std::string> stated = server::ArgumentOf(arguments, "config");
-  return stated.has_value() ? *stated : Getenv("PLANWRIGHT_CONFIG").value_or("");
-}
-
 absl::Status ApplyOtherSources(std::span<char*> arguments) {
-  const std::string file = ConfigFile(arguments);
+  const std::string file = server::ConfigFile(arguments, &Getenv);
   if (!file.empty()) {
     const auto text = server::ReadTextFile(file);
     if (!text.ok()) return absl::InvalidArgumentError(absl::StrCat("--config: ", text.status().message()));

@@ -172,17 +172,15 @@ absl::StatusOr<TrainerStages> EvenStages(std::size_t layers, std::size_t ranks, 
                                          std::optional<std::size_t> first, std::optional<std::size_t> last) {
   const std::size_t stated = (first.has_value() ? 1 : 0) + (last.has_value() ? 1 : 0);
   const std::size_t taken = first.value_or(0) + last.value_or(0);
-  const bool is_possible = ranks >= stated && taken <= layers && ranks * parts <= kMaxStages &&
-                           (ranks == stated ? taken == layers : (layers - taken) % (ranks - stated) == 0);
-  std::vector<std::size_t> counts(is_possible ? ranks : 0,
-                                  ranks == stated || !is_possible ? 0 : (layers - taken) / (ranks - stated));
-  if (is_possible && first.has_value()) counts.front() = *first;
-  if (is_possible && last.has_value()) counts.back() = *last;
-  const bool is_divided = std::all_of(counts.begin(), counts.end(), [&](std::size_t c) { return c % parts == 0; });
-  if (!is_possible || !is_divided) {
-    return Wrong(absl::StrCat("Megatron-LM cannot divide ", layers, " layers among ", ranks * parts,
-                              " stages evenly; give its layout"));
-  }
+  const auto wrong = Wrong(absl::StrCat("Megatron-LM cannot divide ", layers, " layers among ", ranks * parts,
+                                        " stages evenly; give its layout"));
+  if (ranks < stated || taken > layers || ranks * parts > kMaxStages) return wrong;
+  const std::size_t others = ranks - stated;
+  if (others == 0 ? taken != layers : (layers - taken) % others != 0) return wrong;
+  std::vector<std::size_t> counts(ranks, others == 0 ? 0 : (layers - taken) / others);
+  if (first.has_value()) counts.front() = *first;
+  if (last.has_value()) counts.back() = *last;
+  if (!std::all_of(counts.begin(), counts.end(), [&](std::size_t c) { return c % parts == 0; })) return wrong;
   // Part by part, each over all ranks.
   std::vector<std::size_t> by_stage;
   for (std::size_t part = 0; part < parts; ++part) {
@@ -302,16 +300,16 @@ absl::StatusOr<TrainerStages> ReadMegatronStages(std::string_view text) {
                             " of --pipeline-model-parallel-size"));
 }
 
-absl::StatusOr<TrainerStages> ReadTorchtitanStages(std::string_view commented) {
-  const std::string uncommented = WithoutComments(commented);
-  std::string_view text = uncommented;
-  const std::string ranks = ValueBehind(text, kTorchtitanRanks);
+absl::StatusOr<TrainerStages> ReadTorchtitanStages(std::string_view text) {
+  const std::string plain = WithoutComments(text);
+  const std::string ranks = ValueBehind(plain, kTorchtitanRanks);
   std::string_view digits_of_ranks = ranks;
   const std::optional<std::size_t> degree = TakeCount(digits_of_ranks);
-  const std::string schedule = ValueBehind(text, "pipeline_parallel_schedule");
+  const std::string schedule = ValueBehind(plain, "pipeline_parallel_schedule");
   if (schedule.starts_with("zbv") || schedule.starts_with("dualpipev")) {
     return Wrong("its schedule gives each rank two parts that lie as a V, which is not read here");
   }
+  text = plain;
   const std::size_t key = text.find("module_fqns_per_model_part");
   if (key != std::string_view::npos) text.remove_prefix(key);
   text.remove_prefix(std::min(text.find('['), text.size()));

@@ -23,7 +23,7 @@ absl::StatusOr<TrainerStages> ReadMegatronStages(std::string_view text);
 
 // Lists of module names. Those that are no "layers.N" are the front where they stand before the first of these, else
 // the back.
-absl::StatusOr<TrainerStages> ReadTorchtitanStages(std::string_view commented);
+absl::StatusOr<TrainerStages> ReadTorchtitanStages(std::string_view text);
 
 // Counts of layers, "9,11", perhaps behind "VLLM_PP_LAYER_PARTITION=".
 absl::StatusOr<TrainerStages> ReadVllmStages(std::string_view text);

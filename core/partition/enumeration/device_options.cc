@@ -101,9 +101,7 @@ DeviceOptions::Group DeviceOptions::MakeGroup(const std::vector<OperatorId>& ope
 
 std::vector<bool> DeviceOptions::MayHold(const std::vector<OperatorId>& operators) const {
   const auto runs = [&](OperatorId op, const DeviceOption& option) {
-    const DeviceSet& allowed = allowed_[op.index()];
-    return request_.costs.time(op, option.device_class).supported &&
-           (allowed.empty() || allowed[option.device.index()]);
+    return request_.costs.time(op, option.device_class).supported && Holds(allowed_[op.index()], option.device.index());
   };
   std::vector<bool> may_hold;
   may_hold.reserve(options_.size());

@@ -109,8 +109,6 @@ class Builder {
     instance_.bundles = MembersOf(instance_.bundle_of);
   }
 
-  static bool MayBeOn(const DeviceSet& allowed, DeviceId device) { return allowed.empty() || allowed[device.index()]; }
-
   // Adds the pools of accelerators, and the accelerators that are in them.
   void AddPools() {
     instance_.pools = PoolsOf(input_.cluster);
@@ -133,7 +131,7 @@ class Builder {
       for (std::size_t group = 0; group < instance_.groups.size(); ++group) {
         const auto& members = instance_.groups[group];
         instance_.allowed[group].push_back(std::all_of(members.begin(), members.end(), [&](int32_t vertex) {
-          return supported[Index(vertex)] && MayBeOn(allowed_[Index(vertex)], accelerator.device);
+          return supported[Index(vertex)] && Holds(allowed_[Index(vertex)], accelerator.device.index());
         }));
       }
     }
@@ -151,7 +149,7 @@ class Builder {
       for (std::size_t vertex = 0; vertex < instance_.operators.size(); ++vertex) {
         const OperatorId op = instance_.operators[vertex];
         const OperatorTime& time = input_.costs.time(op, input_.cluster.devices[i].device_class);
-        if (!time.supported || !MayBeOn(allowed_[vertex], device)) continue;
+        if (!time.supported || !Holds(allowed_[vertex], i)) continue;
         if (has_cpu[vertex] && time.total().count() >= instance_.cpu_time[vertex]) continue;
         has_cpu[vertex] = true;
         instance_.cpu_of[vertex] = device;

@@ -14,6 +14,8 @@ namespace planwright {
 // By device; empty: all devices.
 using DeviceSet = std::vector<bool>;
 
+inline bool Holds(const DeviceSet& set, std::size_t device) { return set.empty() || set[device]; }
+
 // Leaves in `set` what is in both, and returns whether that is anything. O(devices), or O(1) where one of them is
 // empty.
 bool Intersect(const DeviceSet& other, DeviceSet& set);

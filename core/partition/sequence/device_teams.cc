@@ -108,7 +108,7 @@ std::vector<std::vector<std::size_t>> AllowedBegins(const SearchRequest& request
   std::vector<std::vector<std::size_t>> first_begin(num_devices, std::vector<std::size_t>(units.size() + 1, 0));
   for (std::size_t device = 0; device < num_devices; ++device) {
     for (std::size_t unit = 0; unit < units.size(); ++unit) {
-      const bool is_allowed = allowed[unit].empty() || allowed[unit][device];
+      const bool is_allowed = Holds(allowed[unit], device);
       first_begin[device][unit + 1] = is_allowed ? first_begin[device][unit] : unit + 1;
     }
   }

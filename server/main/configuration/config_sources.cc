@@ -60,6 +60,12 @@ std::optional<std::string> ArgumentOf(std::span<char*> arguments, std::string_vi
   return std::nullopt;
 }
 
+std::string ConfigFile(std::span<char*> arguments,
+                       const std::function<std::optional<std::string>(const std::string&)>& getenv) {
+  const std::optional<std::string> stated = ArgumentOf(arguments, "config");
+  return stated.has_value() ? *stated : getenv("PLANWRIGHT_CONFIG").value_or("");
+}
+
 absl::Status ApplySettings(std::span<const Setting> settings, std::span<const std::string_view> names) {
   for (const Setting& setting : settings) {
     absl::CommandLineFlag* flag = absl::FindCommandLineFlag(setting.name);

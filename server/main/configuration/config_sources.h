@@ -37,6 +37,10 @@ std::vector<Setting> ReadEnvironment(std::span<const std::string_view> names,
 // there. As Abseil does, takes one hyphen for two.
 std::optional<std::string> ArgumentOf(std::span<char*> arguments, std::string_view flag);
 
+// --config, else PLANWRIGHT_CONFIG; empty: neither is there.
+std::string ConfigFile(std::span<char*> arguments,
+                       const std::function<std::optional<std::string>(const std::string&)>& getenv);
+
 // Sets the flags. Errors: INVALID_ARGUMENT, a name that is none of `names`, or a value that its flag does not take; the
 // message names the origin and the flag.
 absl::Status ApplySettings(std::span<const Setting> settings, std::span<const std::string_view> names);

@@ -206,12 +206,6 @@ std::optional<std::string> Getenv(const std::string& name) {
   return value == nullptr ? std::nullopt : std::optional<std::string>(value);
 }
 
-// --config, else PLANWRIGHT_CONFIG.
-std::string ConfigFile(std::span<char*> arguments) {
-  const std::optional<std::string> stated = ArgumentOf(arguments, "config");
-  return stated.has_value() ? *stated : Getenv("PLANWRIGHT_CONFIG").value_or("");
-}
-
 absl::Status ApplyConfigFile(const std::string& file) {
   if (file.empty()) return absl::OkStatus();
   const absl::StatusOr<std::string> text = ReadTextFile(file);
@@ -527,7 +521,7 @@ absl::Status SetFlags(int argc, char** argv) {
   const std::span<char*> arguments(argv, static_cast<std::size_t>(argc));
   RETURN_IF_ERROR(CheckFlagNames(arguments));
   RETURN_IF_ERROR(CheckFlagFiles(arguments));
-  RETURN_IF_ERROR(ApplyConfigFile(ConfigFile(arguments)));
+  RETURN_IF_ERROR(ApplyConfigFile(ConfigFile(arguments, &Getenv)));
   RETURN_IF_ERROR(ApplySettings(ReadEnvironment(kSettings, &Getenv), kSettings));
   const std::vector<char*> rest = absl::ParseCommandLine(argc, argv);
   if (rest.size() <= 1) return absl::OkStatus();
