@@ -11,7 +11,8 @@
 //
 // A message cannot come in one go: a window has to be opened again and again (RFC 9113, 5.2), and whoever opens it
 // sends something. Headers need no window. A connection that has sent far more than a window since the server last sent
-// anything is therefore most likely sending headers without an end, and is known before it holds much.
+// anything is therefore most likely sending headers without an end, and is known before it holds much; one that has
+// sent more than all windows that can have been opened in what the server has sent is sending nothing else.
 #ifndef PLANWRIGHT_SERVER_CONNECTIONS_CONNECTIONS_H_
 #define PLANWRIGHT_SERVER_CONNECTIONS_CONNECTIONS_H_
 
@@ -34,6 +35,10 @@
 #include "server/connections/peer.h"
 
 namespace planwright::server {
+
+// What a client may send of a call's messages, and of all of a connection's, before gRPC opens its windows again: with
+// windows that grew with what comes (32 MiB, and more for many calls at once), messages could look like headers.
+inline constexpr int kReceiveWindow = 4 << 20;
 
 struct ConnectionLimits {
   // All together; >= 1.
@@ -150,6 +155,8 @@ class Connections {
     int64_t held = 0;
     // What had been received when the server was last seen to have sent something.
     int64_t received_at_answer = 0;
+    // What had been sent before a window can have been opened: the settings, through TLS its handshake.
+    int64_t sent_at_first = 0;
     // Bytes of messages, to be taken from what is held: since the last Samples, and before.
     int64_t delivered = 0;
     int64_t delivered_before = 0;

@@ -30,7 +30,8 @@ constexpr int kRest = 50;
 // Where somebody would have to go, and while much comes, it spends up to a fifth of its time: to look at a connection
 // then takes long, since the kernel has whoever looks take in what has come.
 constexpr int kTightRest = 4;
-constexpr int64_t kMuch = int64_t{4} << 20;
+constexpr int64_t kMuch = int64_t{1} << 20;
+constexpr std::chrono::milliseconds kLeastBusyInterval{5};
 // While sockets have to be closed before others can come.
 constexpr std::chrono::milliseconds kFullInterval{5};
 // While others wait.
@@ -222,8 +223,10 @@ Connections::Clock::time_point Gate::LookAround() {
   const Connections::Clock::time_point end = Connections::Clock::now();
   next_tight_look_ = end + kTightRest * taken;
   if (connections_.sockets() >= max_sockets_) return end + kFullInterval;
-  const int rest = connections_.counts().received - received_before > kMuch ? kTightRest : kRest;
-  return end + std::clamp<Connections::Clock::duration>(rest * taken, kLeastInterval, kGreatestInterval);
+  const bool is_busy = connections_.counts().received - received_before > kMuch;
+  const Connections::Clock::duration rest = (is_busy ? kTightRest : kRest) * taken;
+  return end + std::clamp<Connections::Clock::duration>(rest, is_busy ? kLeastBusyInterval : kLeastInterval,
+                                                        kGreatestInterval);
 }
 
 }  // namespace planwright::server

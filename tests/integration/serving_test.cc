@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <csignal>
@@ -676,6 +677,34 @@ TEST(ServingTest, AThousandClientsAtOnceAreAllAnswered) {
   answered.wait();
   std::cout << "a thousand clients: sent " << kClients << ", answered with the plan " << planned << "\n";
   EXPECT_EQ(planned, static_cast<int>(kClients));
+}
+
+// What is sent before windows are opened again is no flood, however many calls begin at once.
+TEST(ServingTest, SixtyCallsOfMegabytesAtOnceOnANewConnectionAreAllAnswered) {
+  constexpr std::size_t kCalls = 60;
+  DaemonProcess daemon;
+  const auto stub =
+      v1::PlanningService::NewStub(grpc::CreateChannel(daemon.address(), grpc::InsecureChannelCredentials()));
+  struct One {
+    grpc::ClientContext context;
+    v1::CreatePlanResponse response;
+  };
+  v1::CreatePlanRequest request = SmallRequest();
+  request.mutable_graph()->set_display_name(std::string(2 << 20, 'a'));
+  std::vector<std::unique_ptr<One>> calls;
+  std::array<grpc::StatusCode, kCalls> codes{};
+  std::latch answered(kCalls);
+  for (std::size_t i = 0; i < kCalls; ++i) {
+    One& call = *calls.emplace_back(std::make_unique<One>());
+    stub->async()->CreatePlan(&call.context, &request, &call.response,
+                              [&codes, &answered, i](const grpc::Status& status) {
+                                codes[i] = status.error_code();
+                                answered.count_down();
+                              });
+  }
+  answered.wait();
+  // A name of 2 MiB is refused, once it has been read.
+  EXPECT_THAT(codes, testing::Each(grpc::StatusCode::INVALID_ARGUMENT));
 }
 
 TEST(ServingTest, GarbageOnThePortDoesNoHarm) {

@@ -10,7 +10,7 @@ namespace {
 
 // What an open connection takes in gRPC, with TLS.
 constexpr int64_t kBytesPerConnection = int64_t{64} << 10;
-// A hundred calls of 1 MiB that begin on one connection at the same time send up to 20 MiB between two answers: two
+// A hundred calls of 4 MiB that begin on one connection at the same time send up to 16 MiB between two answers: three
 // such clients may come at once.
 constexpr int64_t kUnansweredBytes = int64_t{48} << 20;
 // Descriptors that are not for connections of gRPC; of few, a half.
@@ -63,6 +63,8 @@ ConnectionLimits HttpConnectionLimits() {
 
 void LimitConnections(const ConnectionSettings& settings, std::chrono::nanoseconds longest_call,
                       grpc::ServerBuilder& builder) {
+  builder.AddChannelArgument(GRPC_ARG_HTTP2_BDP_PROBE, 0);
+  builder.AddChannelArgument(GRPC_ARG_HTTP2_STREAM_LOOKAHEAD_BYTES, kReceiveWindow);
   builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, Milliseconds(kHandshakeTimeout));
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, Milliseconds(settings.keepalive_time));
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, Milliseconds(kKeepaliveTimeout));
