@@ -11,26 +11,15 @@ namespace {
 constexpr int64_t kLeastProgress = int64_t{64} << 10;
 constexpr std::chrono::seconds kProgressTime{1};
 
-// gRPC opens the connection's window again when it is half used; it is as large as all calls together need.
+// gRPC opens windows of 4 MiB at first and of 32 MiB at most, and opens them again when they are half used; with many
+// calls at once they add up.
 constexpr int64_t kMostWithoutAnswer = int64_t{16} << 20;
 
-// As long as no more has come, nobody has had a window opened, through TLS or not: the first one is of 64 KiB, of which
-// gRPC has a half used before it sends anything but its settings.
-constexpr int64_t kBeforeAnyWindow = int64_t{16} << 10;
-// What gRPC sends before it opens a window: its settings, and that it has seen the client's.
-constexpr int64_t kSettingsBytes = 48;
-// To open a window takes 13 bytes (RFC 9113, 6.9): 1 MiB of a call at most beyond kReceiveWindow, and as much of the
-// connection.
-constexpr int64_t kOpeningBytes = 13;
-constexpr int64_t kMostPerOpening = int64_t{1} << 20;
-// Metadata of the first calls, and what is around frames.
-constexpr int64_t kFirstHeaders = int64_t{2} << 20;
-
-// The most that can come of messages between two answers where the server has sent `sent` bytes since its first ones.
-int64_t MostThatWindowsLetIn(int64_t sent) {
-  const int64_t openings = std::max<int64_t>(sent - kSettingsBytes, 0) / kOpeningBytes;
-  return kReceiveWindow + kFirstHeaders + openings * kMostPerOpening;
-}
+// What the server sends before it opens any window beyond its first ones, in the clear: 61 bytes are gRPC's settings,
+// its first window, and that it has seen the client's settings. Any other frame has nine bytes at least.
+constexpr int64_t kSettingsBytes = 64;
+// Through TLS, what has been sent by now is the handshake and the settings, and few calls have had windows opened.
+constexpr int64_t kBeforeCalls = int64_t{16} << 10;
 
 // What a connection has sent for one message: the message, the frames around it (9 bytes of HTTP/2 and 22 of TLS in
 // 16 KiB), and the metadata of its call. What is left over adds up until the connection holds nothing for a moment.
@@ -239,7 +228,7 @@ void Connections::Note(Entry& entry, const Traffic& traffic, Clock::time_point n
   const int64_t held = entry.held + received - std::exchange(entry.delivered_before, 0);
   entry.held = std::max<int64_t>(held, 0);
   if (traffic.sent != entry.traffic.sent) entry.received_at_answer = traffic.received;
-  if (traffic.received <= kBeforeAnyWindow) entry.sent_at_first = traffic.sent;
+  if (traffic.received <= kBeforeCalls) entry.sent_at_first = traffic.sent;
   entry.traffic = traffic;
   if (traffic.received - entry.received_at_mark >= kLeastProgress) {
     entry.is_stalled = false;
@@ -278,15 +267,15 @@ void Connections::EndHolders(std::vector<OpenSocket>& ended) {
   const auto is_large = [&](const Entry& entry) {
     return is_unidentified(entry) && entry.held > limits_.unidentified_held_bytes;
   };
-  const auto is_beyond_windows = [&](const Entry& entry) {
-    return is_unidentified(entry) && entry.traffic.received - entry.received_at_answer >
-                                         MostThatWindowsLetIn(entry.traffic.sent - entry.sent_at_first);
+  const auto is_unopened = [&](const Entry& entry) {
+    return is_unidentified(entry) && entry.traffic.sent <= std::max(kSettingsBytes, entry.sent_at_first) &&
+           entry.held > limits_.unopened_held_bytes;
   };
   const auto is_unanswered = [&](const Entry& entry) {
     return is_unidentified(entry) && entry.traffic.received - entry.received_at_answer > kMostWithoutAnswer;
   };
   for (const Entries::iterator& entry : HoldersWhere(is_large).entries) End(entry, EndReason::kHeld, ended);
-  for (const Entries::iterator& entry : HoldersWhere(is_beyond_windows).entries) End(entry, EndReason::kHeld, ended);
+  for (const Entries::iterator& entry : HoldersWhere(is_unopened).entries) End(entry, EndReason::kHeld, ended);
   EndMost(HoldersWhere(is_unanswered), limits_.unanswered_held_bytes, ended);
   EndMost(HoldersWhere(is_unidentified), limits_.all_unidentified_held_bytes, ended);
   counts_.held_bytes = EndMost(HoldersWhere([](const Entry&) { return true; }), limits_.held_bytes, ended);

@@ -36,10 +36,6 @@
 
 namespace planwright::server {
 
-// What a client may send of a call's messages, and of all of a connection's, before gRPC opens its windows again: with
-// windows that grew with what comes (32 MiB, and more for many calls at once), messages could look like headers.
-inline constexpr int kReceiveWindow = 4 << 20;
-
 struct ConnectionLimits {
   // All together; >= 1.
   int connections = 1000;
@@ -51,6 +47,8 @@ struct ConnectionLimits {
   int64_t held_bytes = std::numeric_limits<int64_t>::max();
   int64_t unidentified_held_bytes = std::numeric_limits<int64_t>::max();
   int64_t all_unidentified_held_bytes = std::numeric_limits<int64_t>::max();
+  // Of one whose windows have not been opened beyond the first ones.
+  int64_t unopened_held_bytes = std::numeric_limits<int64_t>::max();
   // Of all of those that send on and on without an answer.
   int64_t unanswered_held_bytes = std::numeric_limits<int64_t>::max();
 };
@@ -155,7 +153,7 @@ class Connections {
     int64_t held = 0;
     // What had been received when the server was last seen to have sent something.
     int64_t received_at_answer = 0;
-    // What had been sent before a window can have been opened: the settings, through TLS its handshake.
+    // What had been sent before calls can have said much: the settings, through TLS its handshake.
     int64_t sent_at_first = 0;
     // Bytes of messages, to be taken from what is held: since the last Samples, and before.
     int64_t delivered = 0;

@@ -209,6 +209,7 @@ void Gate::TurnAway(int listening) {
 }
 
 Connections::Clock::time_point Gate::LookAround() {
+  const Connections::Clock::time_point start_time = Connections::Clock::now();
   const std::chrono::nanoseconds start = ThreadCpuTime();
   const int64_t received_before = connections_.counts().received;
   std::vector<Connections::Sample> samples = connections_.Samples();
@@ -224,7 +225,9 @@ Connections::Clock::time_point Gate::LookAround() {
   next_tight_look_ = end + kTightRest * taken;
   if (connections_.sockets() >= max_sockets_) return end + kFullInterval;
   const bool is_busy = connections_.counts().received - received_before > kMuch;
-  const Connections::Clock::duration rest = (is_busy ? kTightRest : kRest) * taken;
+  // Whoever waits to admit somebody has its turn, however long the look took.
+  const Connections::Clock::duration rest =
+      std::max<Connections::Clock::duration>((is_busy ? kTightRest : kRest) * taken, end - start_time);
   return end + std::clamp<Connections::Clock::duration>(rest, is_busy ? kLeastBusyInterval : kLeastInterval,
                                                         kGreatestInterval);
 }

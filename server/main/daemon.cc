@@ -69,9 +69,11 @@ constexpr int kMinPingIntervalMs = 10'000;
 constexpr std::chrono::seconds kStopGrace{10};
 
 // What computes yields to the threads that read requests and hand out answers, so that those are quick on a busy
-// machine: searches a little, since a flood keeps those threads busy as well; what reads and writes the store more;
-// requests that take long to read, and answers that are large, to everything: they are of others, more often than not.
-constexpr int kSearchNiceness = 3;
+// machine: searches a little, since a flood keeps those threads busy as well, but not those for whoever has nothing
+// else running; what reads and writes the store more; requests that take long to read, and answers that are large, to
+// everything: they are of others, more often than not.
+constexpr int kSearchNiceness = 2;
+constexpr int kFirstSearchNiceness = 0;
 constexpr int kLookupNiceness = 10;
 constexpr int kPatientNiceness = 19;
 constexpr int kMostLongReads = 2;
@@ -169,6 +171,7 @@ class GrpcDaemon final : public Daemon {
         executor_({.nice = kSearchNiceness,
                    .max_running = configuration.engine.max_running,
                    .spare = configuration.engine.spare_running,
+                   .spare_nice = kFirstSearchNiceness,
                    .max_waiting = configuration.engine.max_waiting,
                    .max_bytes = shares_.searching,
                    .max_running_bytes = TablesOfCalls()}),

@@ -34,7 +34,7 @@ class LatencyBuilder {
     result_.slots_per_pass = slots_per_pass;
   }
   // Interrupted, there may be much of it.
-  ~LatencyBuilder() { DestroyOrLeaveBehind(std::move(result_.program)); }
+  ~LatencyBuilder() { EmptyOrLeaveBehind(result_.program); }
   LatencyBuilder(const LatencyBuilder&) = delete;
   LatencyBuilder& operator=(const LatencyBuilder&) = delete;
 

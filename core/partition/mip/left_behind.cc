@@ -62,6 +62,7 @@ bool WaitFor(const SolveLimits& limits, Progress& progress) {
 
 class LeftBehind {
  public:
+  LeftBehind() { entries_.reserve(kMostLeftBehind); }
   ~LeftBehind() {
     for (Entry& entry : entries_) entry.thread.join();
   }
@@ -89,14 +90,18 @@ class LeftBehind {
   std::vector<Entry> entries_;
 };
 
-LeftBehind& OfProcess() {
+LeftBehind& Solvers() {
   static LeftBehind left_behind;
   return left_behind;
 }
 
-}  // namespace
+// Of their own, so that no solver is waited for because programs are being destroyed.
+LeftBehind& Programs() {
+  static LeftBehind left_behind;
+  return left_behind;
+}
 
-bool RunOrLeaveBehind(const SolveLimits& limits, const std::function<void()>& work) {
+bool RunOrLeave(LeftBehind& left_behind, const SolveLimits& limits, const std::function<void()>& work) {
   const auto progress = std::make_shared<Progress>();
   std::thread thread;
   try {
@@ -106,22 +111,30 @@ bool RunOrLeaveBehind(const SolveLimits& limits, const std::function<void()>& wo
     work();
     return true;
   }
-  if (!WaitFor(limits, *progress) && OfProcess().Take(thread, progress)) return false;
+  if (!WaitFor(limits, *progress) && left_behind.Take(thread, progress)) return false;
   thread.join();
   ChargeThread(progress->cpu_time);
   if (progress->error != nullptr) std::rethrow_exception(progress->error);
   return true;
 }
 
-void DestroyOrLeaveBehind(IntegerProgram program) noexcept {
+}  // namespace
+
+bool RunOrLeaveBehind(const SolveLimits& limits, const std::function<void()>& work) {
+  return RunOrLeave(Solvers(), limits, work);
+}
+
+void EmptyOrLeaveBehind(IntegerProgram& program) noexcept {
   if (program.rows.size() < kManyRows) return;
   try {
-    const auto held = std::make_shared<IntegerProgram>(std::move(program));
+    const auto held = std::make_shared<IntegerProgram>();
+    // Takes no memory, as moving would.
+    held->rows.swap(program.rows);
     SolveLimits none;
     none.deadline = SolveLimits::Clock::now();
-    RunOrLeaveBehind(none, [held] { *held = IntegerProgram(); });
+    RunOrLeave(Programs(), none, [held] { held->rows.clear(); });
   } catch (const std::bad_alloc&) {
-    // Then it is destroyed here.
+    // Whoever owns what there is of it destroys it.
     return;
   }
 }

@@ -1,5 +1,5 @@
-// Work of a library that looks at limits too rarely: between two looks of the simplex method at a large program lies up
-// to a second.
+// What takes longer than whoever was told to stop may wait: a library that looks at limits too rarely (between two
+// looks of the simplex method at a large program lies up to a second), and programs that are destroyed.
 #ifndef PLANWRIGHT_CORE_PARTITION_MIP_LEFT_BEHIND_H_
 #define PLANWRIGHT_CORE_PARTITION_MIP_LEFT_BEHIND_H_
 
@@ -16,9 +16,10 @@ namespace planwright {
 // its end. What `work` throws is thrown here where it is done; its processor time counts as the caller's.
 bool RunOrLeaveBehind(const SolveLimits& limits, const std::function<void()>& work);
 
-// Destroys a program; what a large one takes beyond some milliseconds is left behind as above. Its rows, a million of
-// them, take a tenth of a second.
-void DestroyOrLeaveBehind(IntegerProgram program) noexcept;
+// Empties a program of many rows, a million of which take a tenth of a second to destroy; what it takes beyond some
+// milliseconds is left behind as above, beside four others of its kind. Where there are few rows, or no memory for
+// more, the program stays as it is.
+void EmptyOrLeaveBehind(IntegerProgram& program) noexcept;
 
 }  // namespace planwright
 

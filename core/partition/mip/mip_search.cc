@@ -230,7 +230,7 @@ class MipSearch {
         callbacks_(callbacks),
         model_(request),
         record_(kName, request.options.relative_gap, callbacks) {}
-  ~MipSearch() { DestroyOrLeaveBehind(std::move(model_.program())); }
+  ~MipSearch() { EmptyOrLeaveBehind(model_.program()); }
   MipSearch(const MipSearch&) = delete;
   MipSearch& operator=(const MipSearch&) = delete;
 

@@ -21,7 +21,7 @@ class ThroughputBuilder {
   ThroughputBuilder(const NetInstance& instance, bool is_contiguous, Picoseconds upper, Picoseconds unit)
       : instance_(instance), blocks_(instance.blocks), is_contiguous_(is_contiguous), upper_(upper), unit_(unit) {}
   // Interrupted, there may be much of it.
-  ~ThroughputBuilder() { DestroyOrLeaveBehind(std::move(result_.program)); }
+  ~ThroughputBuilder() { EmptyOrLeaveBehind(result_.program); }
   ThroughputBuilder(const ThroughputBuilder&) = delete;
   ThroughputBuilder& operator=(const ThroughputBuilder&) = delete;
 

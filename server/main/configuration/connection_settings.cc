@@ -10,9 +10,11 @@ namespace {
 
 // What an open connection takes in gRPC, with TLS.
 constexpr int64_t kBytesPerConnection = int64_t{64} << 10;
-// A hundred calls of 4 MiB that begin on one connection at the same time send up to 16 MiB between two answers: three
-// such clients may come at once.
-constexpr int64_t kUnansweredBytes = int64_t{48} << 20;
+// gRPC's first window is of 4 MiB; headers need none: 4 KiB for each of the thousand calls that a connection may have.
+constexpr int64_t kUnopenedBytes = int64_t{8} << 20;
+// Eight calls of 16 MiB that begin on one connection at the same time send up to 47 MiB between two answers, a thousand
+// of 200 kB 33 MiB: two such clients may come at once.
+constexpr int64_t kUnansweredBytes = int64_t{96} << 20;
 // Descriptors that are not for connections of gRPC; of few, a half.
 constexpr int kOtherDescriptors = 320;
 
@@ -53,6 +55,7 @@ ConnectionLimits GrpcConnectionLimits(const ConnectionSettings& settings, int64_
           .unidentified_held_bytes = unidentified,
           // Half of it is for those who are known.
           .all_unidentified_held_bytes = std::max(unidentified, transport_bytes / 2),
+          .unopened_held_bytes = std::min(unidentified, kUnopenedBytes),
           .unanswered_held_bytes = std::min(unidentified, kUnansweredBytes)};
 }
 
@@ -63,8 +66,6 @@ ConnectionLimits HttpConnectionLimits() {
 
 void LimitConnections(const ConnectionSettings& settings, std::chrono::nanoseconds longest_call,
                       grpc::ServerBuilder& builder) {
-  builder.AddChannelArgument(GRPC_ARG_HTTP2_BDP_PROBE, 0);
-  builder.AddChannelArgument(GRPC_ARG_HTTP2_STREAM_LOOKAHEAD_BYTES, kReceiveWindow);
   builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, Milliseconds(kHandshakeTimeout));
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, Milliseconds(settings.keepalive_time));
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, Milliseconds(kKeepaliveTimeout));

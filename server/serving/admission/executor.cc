@@ -13,7 +13,8 @@ namespace planwright::server {
 Executor::Executor(Options options)
     : options_(std::move(options)),
       room_({.count = int64_t{options_.max_running} + options_.max_waiting, .bytes = options_.max_bytes}) {
-  for (int i = 0; i < options_.max_running + options_.spare; ++i) workers_.emplace_back([this] { Work(); });
+  for (int i = 0; i < options_.max_running; ++i) workers_.emplace_back([this] { Work(Kind::kRegular); });
+  for (int i = 0; i < options_.spare; ++i) workers_.emplace_back([this] { Work(Kind::kSpare); });
 }
 
 Executor::~Executor() {
@@ -23,7 +24,7 @@ Executor::~Executor() {
     const std::lock_guard lock(mutex_);
     ending_ = true;
   }
-  work_arrived_.notify_all();
+  WakeAll();
 }
 
 absl::Status Executor::Submit(QueuedJob job) {
@@ -44,9 +45,9 @@ absl::Status Executor::Submit(QueuedJob job) {
   }
   if (!refused.empty()) {
     // What stood behind them may fit.
-    work_arrived_.notify_all();
+    WakeAll();
   } else if (admitted.ok()) {
-    work_arrived_.notify_one();
+    WakeOne();
   }
   for (const Refusal& refusal : refused) refusal.job.run(refusal.why);
   // Before it was in the queue nobody could take it out.
@@ -65,7 +66,7 @@ void Executor::Requeue(QueuedJob job) {
     is_stopped = stopped_;
     Enter(std::move(job));
   }
-  work_arrived_.notify_one();
+  WakeOne();
   if (is_stopped) stop.request_stop();
   if (stop.stop_requested()) Abandon(number);
 }
@@ -84,7 +85,7 @@ void Executor::Abandon(uint64_t number) {
     for (const QueuedJob& job : gone) Release(job);
   }
   // What stood behind it may fit.
-  if (!gone.empty()) work_arrived_.notify_all();
+  if (!gone.empty()) WakeAll();
   for (const QueuedJob& job : gone) job.run(Admission(job));
 }
 
@@ -192,10 +193,21 @@ bool Executor::is_admitting() const {
   return admitting_;
 }
 
-void Executor::Work() {
-  BeNicer(options_.nice);
+void Executor::WakeOne() {
+  // Whichever of both may run it: each looks itself.
+  work_arrived_.notify_one();
+  spare_work_arrived_.notify_one();
+}
+
+void Executor::WakeAll() {
+  work_arrived_.notify_all();
+  spare_work_arrived_.notify_all();
+}
+
+void Executor::Work(Kind kind) {
+  BeNicer(kind == Kind::kSpare ? options_.spare_nice.value_or(options_.nice) : options_.nice);
   std::unique_lock lock(mutex_);
-  while (std::optional<QueuedJob> job = Next(lock)) {
+  while (std::optional<QueuedJob> job = Next(kind, lock)) {
     const Clock::time_point start = last_start_;
     const auto running = running_.insert(running_.end(), job->stop);
     running_bytes_ += job->running_bytes;
@@ -214,19 +226,22 @@ void Executor::Work() {
   }
 }
 
-std::optional<QueuedJob> Executor::Next(std::unique_lock<std::mutex>& lock) {
+std::optional<QueuedJob> Executor::Next(Kind kind, std::unique_lock<std::mutex>& lock) {
   using Who = TenantShares::Who;
   while (true) {
     const Clock::time_point now = options_.now();
     const auto fits = [this](const QueuedJob& job) {
       return running_.empty() || job.running_bytes <= options_.max_running_bytes - running_bytes_;
     };
-    const bool is_spare = running_.size() >= static_cast<std::size_t>(options_.max_running);
-    const Who who = is_spare ? Who::kIdle : Who::kMany;
-    std::optional<QueuedJob> job = waiting_.Pop(now, ending_ ? Who::kAll : who, fits);
+    const bool all_busy = running_.size() >= static_cast<std::size_t>(options_.max_running);
+    const Who who = all_busy ? Who::kIdle : Who::kMany;
+    // Where fewer run, there is a regular worker for it.
+    const bool may_look = kind == Kind::kRegular || all_busy || ending_;
+    std::optional<QueuedJob> job =
+        may_look ? waiting_.Pop(now, ending_ ? Who::kAll : who, fits) : std::optional<QueuedJob>();
     if (job.has_value()) last_start_ = now;
     if (job.has_value() || ending_) return job;
-    work_arrived_.wait(lock);
+    (kind == Kind::kRegular ? work_arrived_ : spare_work_arrived_).wait(lock);
   }
 }
 
@@ -237,7 +252,7 @@ void Executor::NoteEnd(const std::string& tenant, Clock::time_point start, bool 
   if (has_run) mean_seconds_ = kMemory * mean_seconds_.value_or(seconds) + (1 - kMemory) * seconds;
   waiting_.Finish(tenant, start, now);
   // Other jobs may run now, of the tenant or for want of room, although this worker takes one of another tenant.
-  if (waiting_.waiting() > 0) work_arrived_.notify_all();
+  if (waiting_.waiting() > 0) WakeAll();
 }
 
 absl::Status Executor::Admission(const QueuedJob& job) const {

@@ -48,6 +48,8 @@ class Executor {
     // Jobs that may run besides, of tenants of which nothing runs: who comes first does not have to wait for the end of
     // what another one runs on all threads. >= 0.
     int spare = 0;
+    // In place of `nice`, of the workers that run those, >= 0: who has nothing else running comes before who has much.
+    std::optional<int> spare_nice = std::nullopt;
     // >= 0.
     int max_waiting = 0;
     // What the jobs that wait and run may hold together; a job that is alone may be larger.
@@ -108,7 +110,12 @@ class Executor {
     absl::Status why;
   };
 
-  void Work();
+  // A spare worker looks for jobs while max_running others run.
+  enum class Kind { kRegular, kSpare };
+
+  void Work(Kind kind);
+  void WakeOne();
+  void WakeAll();
   // Gives `job` its number and has it taken out of the queue when its stop is requested.
   void Watch(QueuedJob& job);
   // Answers the job of that number if it waits, because its caller has gone.
@@ -128,7 +135,7 @@ class Executor {
   // Why `job` would be too late, as far as one can tell; OK: it would not. REQUIRES: mutex_ is held.
   absl::Status Timeliness(const QueuedJob& job) const;
   // The next job, once there is one; nullopt: the executor ends. REQUIRES: `lock` holds mutex_.
-  std::optional<QueuedJob> Next(std::unique_lock<std::mutex>& lock);
+  std::optional<QueuedJob> Next(Kind kind, std::unique_lock<std::mutex>& lock);
   // A job of `tenant` that began at `start` has ended; `has_run`: it was not only answered. REQUIRES: mutex_ is held.
   void NoteEnd(const std::string& tenant, Clock::time_point start, bool has_run);
   // Takes out the waiting jobs whose callers have given up, or whose time is over. REQUIRES: mutex_ is held.
@@ -138,6 +145,7 @@ class Executor {
   std::atomic<uint64_t> numbers_{0};
   mutable std::mutex mutex_;
   std::condition_variable work_arrived_;
+  std::condition_variable spare_work_arrived_;
   // Guarded by mutex_.
   FairQueue waiting_;
   std::list<std::stop_source> running_;

@@ -85,17 +85,29 @@ TEST(LeftBehindTest, ItsProcessorTimeIsTheCallers) {
   EXPECT_GE(ThreadCpuTime() - start, kTime);
 }
 
-// That nothing of them is lost or destroyed twice is for sanitizers to see.
-TEST(LeftBehindTest, ProgramsAreTakenWhereThereIsRoomAndWhereThereIsNone) {
+IntegerProgram ProgramOf(int rows) {
+  IntegerProgram program;
+  const int32_t column = program.AddBinary("x");
+  for (int row = 0; row < rows; ++row) program.AddAtMost("a_row_with_a_long_name", {{column, 1}}, 1);
+  return program;
+}
+
+TEST(LeftBehindTest, SolversKeepTheirPlacesWhileProgramsAreDestroyed) {
   // Beyond the four that are left behind others are waited for.
-  std::vector<IntegerProgram> programs(6);
-  for (IntegerProgram& program : programs) {
-    const int32_t column = program.AddBinary("x");
-    for (int row = 0; row < 50'000; ++row) program.AddAtMost("a_row_with_a_long_name", {{column, 1}}, 1);
-    DestroyOrLeaveBehind(std::move(program));
-  }
+  std::vector<IntegerProgram> programs;
+  for (int i = 0; i < 6; ++i) programs.push_back(ProgramOf(200'000));
+  for (IntegerProgram& program : programs) EmptyOrLeaveBehind(program);
   for (const IntegerProgram& program : programs) EXPECT_TRUE(program.rows.empty());
-  DestroyOrLeaveBehind(IntegerProgram());
+  std::promise<void> end;
+  const std::shared_future<void> may_end = end.get_future().share();
+  EXPECT_FALSE(RunOrLeaveBehind(Stopped(), [may_end] { may_end.wait(); }));
+  end.set_value();
+}
+
+TEST(LeftBehindTest, SmallProgramsStayAsTheyAre) {
+  IntegerProgram program = ProgramOf(100);
+  EmptyOrLeaveBehind(program);
+  EXPECT_EQ(program.rows.size(), 100);
 }
 
 }  // namespace

@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <future>
@@ -699,6 +701,26 @@ TEST(ExecutorTest, SpareThreadsAreForWhoHasNothingRunning) {
   first.Release();
   second.WaitUntilStarted();
   second.Release();
+}
+
+TEST(ExecutorTest, SpareThreadsMayYieldLess) {
+  const auto niceness = [] { return getpriority(PRIO_PROCESS, static_cast<id_t>(gettid())); };
+  const int own = niceness();
+  std::promise<int> first;
+  std::promise<int> other;
+  Blocker blocker;
+  Executor executor({.nice = 2, .max_running = 1, .spare = 1, .spare_nice = 1, .max_waiting = 2});
+  Executor::QueuedJob job = blocker.job();
+  job.run = [&first, niceness, run = job.run](const absl::Status& admission) {
+    first.set_value(niceness());
+    run(admission);
+  };
+  ASSERT_TRUE(executor.Submit(std::move(job)).ok());
+  blocker.WaitUntilStarted();
+  ASSERT_TRUE(executor.Submit({.run = [&](const absl::Status&) { other.set_value(niceness()); }, .tenant = "b"}).ok());
+  EXPECT_EQ(other.get_future().get(), own + 1);
+  EXPECT_EQ(first.get_future().get(), own + 2);
+  blocker.Release();
 }
 
 }  // namespace
