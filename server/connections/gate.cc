@@ -32,6 +32,7 @@ constexpr int kRest = 50;
 constexpr int kTightRest = 4;
 constexpr int64_t kMuch = int64_t{1} << 20;
 constexpr std::chrono::milliseconds kLeastBusyInterval{5};
+constexpr std::chrono::milliseconds kLongestTurn{50};
 // While sockets have to be closed before others can come.
 constexpr std::chrono::milliseconds kFullInterval{5};
 // While others wait.
@@ -226,8 +227,9 @@ Connections::Clock::time_point Gate::LookAround() {
   if (connections_.sockets() >= max_sockets_) return end + kFullInterval;
   const bool is_busy = connections_.counts().received - received_before > kMuch;
   // Whoever waits to admit somebody has its turn, however long the look took.
+  const Connections::Clock::duration turn = std::min<Connections::Clock::duration>(end - start_time, kLongestTurn);
   const Connections::Clock::duration rest =
-      std::max<Connections::Clock::duration>((is_busy ? kTightRest : kRest) * taken, end - start_time);
+      std::max<Connections::Clock::duration>((is_busy ? kTightRest : kRest) * taken, turn);
   return end + std::clamp<Connections::Clock::duration>(rest, is_busy ? kLeastBusyInterval : kLeastInterval,
                                                         kGreatestInterval);
 }

@@ -130,9 +130,13 @@ void EmptyOrLeaveBehind(IntegerProgram& program) noexcept {
     const auto held = std::make_shared<IntegerProgram>();
     // Takes no memory, as moving would.
     held->rows.swap(program.rows);
+    held->columns.swap(program.columns);
     SolveLimits none;
     none.deadline = SolveLimits::Clock::now();
-    RunOrLeave(Programs(), none, [held] { held->rows.clear(); });
+    RunOrLeave(Programs(), none, [held] {
+      held->rows.clear();
+      held->columns.clear();
+    });
   } catch (const std::bad_alloc&) {
     // Whoever owns what there is of it destroys it.
     return;

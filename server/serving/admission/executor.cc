@@ -147,7 +147,7 @@ void Executor::SetTenants(TenantTable tenants) {
     waiting_.SetTenants(std::move(tenants));
   }
   // What a limit held back may run now.
-  work_arrived_.notify_all();
+  WakeAll();
 }
 
 void Executor::StopAdmission() {
@@ -183,8 +183,7 @@ bool Executor::HasWaiting(const std::string& tenant) const {
 std::chrono::nanoseconds Executor::stalled_for() const {
   const std::lock_guard lock(mutex_);
   // Whoever has ended a job has looked for the next one since.
-  const bool all_busy = static_cast<int>(running_.size()) >= options_.max_running;
-  if (!all_busy || waiting_.waiting() == 0) return std::chrono::nanoseconds::zero();
+  if (!AllBusy() || waiting_.waiting() == 0) return std::chrono::nanoseconds::zero();
   return options_.now() - last_start_;
 }
 
@@ -192,6 +191,8 @@ bool Executor::is_admitting() const {
   const std::lock_guard lock(mutex_);
   return admitting_;
 }
+
+bool Executor::AllBusy() const { return running_.size() >= static_cast<std::size_t>(options_.max_running); }
 
 void Executor::WakeOne() {
   // Whichever of both may run it: each looks itself.
@@ -211,6 +212,8 @@ void Executor::Work(Kind kind) {
     const Clock::time_point start = last_start_;
     const auto running = running_.insert(running_.end(), job->stop);
     running_bytes_ += job->running_bytes;
+    // Now that the others are busy, a spare worker may look.
+    if (AllBusy() && waiting_.waiting() > 0) spare_work_arrived_.notify_all();
     lock.unlock();
     const absl::Status admission = Admission(*job);
     job->run(admission);
@@ -233,10 +236,9 @@ std::optional<QueuedJob> Executor::Next(Kind kind, std::unique_lock<std::mutex>&
     const auto fits = [this](const QueuedJob& job) {
       return running_.empty() || job.running_bytes <= options_.max_running_bytes - running_bytes_;
     };
-    const bool all_busy = running_.size() >= static_cast<std::size_t>(options_.max_running);
-    const Who who = all_busy ? Who::kIdle : Who::kMany;
+    const Who who = AllBusy() ? Who::kIdle : Who::kMany;
     // Where fewer run, there is a regular worker for it.
-    const bool may_look = kind == Kind::kRegular || all_busy || ending_;
+    const bool may_look = kind == Kind::kRegular || AllBusy() || ending_;
     std::optional<QueuedJob> job =
         may_look ? waiting_.Pop(now, ending_ ? Who::kAll : who, fits) : std::optional<QueuedJob>();
     if (job.has_value()) last_start_ = now;

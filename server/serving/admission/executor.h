@@ -41,7 +41,8 @@ class Executor {
   using Clock = std::chrono::steady_clock;
 
   struct Options {
-    // Added to the niceness of the workers and of the threads that they start; >= 0.
+    // Added to the niceness of the workers and of the threads that they start (those of oneTBB keep what the first
+    // search had that needed them); >= 0.
     int nice = 0;
     // >= 1.
     int max_running = 1;
@@ -114,6 +115,8 @@ class Executor {
   enum class Kind { kRegular, kSpare };
 
   void Work(Kind kind);
+  // Whether no regular worker is free. REQUIRES: mutex_ is held.
+  bool AllBusy() const;
   void WakeOne();
   void WakeAll();
   // Gives `job` its number and has it taken out of the queue when its stop is requested.

@@ -703,6 +703,30 @@ TEST(ExecutorTest, SpareThreadsAreForWhoHasNothingRunning) {
   second.Release();
 }
 
+// What ends first leaves nobody who may look; only the next start makes room for a spare thread.
+TEST(ExecutorTest, SpareThreadsLookAgainWhenTheOthersAreBusy) {
+  ManualClock clock;
+  Executor executor({.max_running = 2, .spare = 1, .max_waiting = 5, .now = clock.now()});
+  Blocker c1;
+  Blocker a1;
+  Blocker b1;
+  Blocker a2;
+  Blocker b2;
+  const std::pair<const char*, Blocker*> running[] = {{"c", &c1}, {"a", &a1}, {"b", &b1}};
+  for (const auto& [tenant, blocker] : running) {
+    ASSERT_TRUE(executor.Submit(Of(tenant, blocker->job())).ok());
+    blocker->WaitUntilStarted();
+  }
+  ASSERT_TRUE(executor.Submit(Of("a", a2.job())).ok());
+  ASSERT_TRUE(executor.Submit(Of("b", b2.job())).ok());
+  c1.Release();
+  while (executor.load().running != 2) std::this_thread::yield();
+  b1.Release();
+  a2.WaitUntilStarted();
+  b2.WaitUntilStarted();
+  for (Blocker* blocker : {&a1, &a2, &b2}) blocker->Release();
+}
+
 TEST(ExecutorTest, SpareThreadsMayYieldLess) {
   const auto niceness = [] { return getpriority(PRIO_PROCESS, static_cast<id_t>(gettid())); };
   const int own = niceness();
