@@ -105,9 +105,11 @@ FreedMemoryLimit::FreedMemoryLimit(int64_t /*soft_limit*/) {}
 }  // namespace planwright::server
 
 #ifdef PLANWRIGHT_WITH_JEMALLOC
-// jemalloc reads its settings here, before main.
+// jemalloc reads its settings here, before main. Pieces of 8 MiB and more, the tables of searches, are kept for a
+// moment as others are (oversize_threshold): by default they go back at once, and the next search has every page of its
+// own cleared.
 extern "C" {
 extern const char* malloc_conf;
-const char* malloc_conf = "dirty_decay_ms:1000,muzzy_decay_ms:0";
+const char* malloc_conf = "dirty_decay_ms:1000,muzzy_decay_ms:0,oversize_threshold:0";
 }
 #endif
