@@ -19,7 +19,7 @@ namespace planwright {
 namespace {
 
 SolveLimits Stopped() {
-  std::stop_source source;
+  const std::stop_source source;
   source.request_stop();
   SolveLimits limits;
   limits.stop = source.get_token();
@@ -95,6 +95,7 @@ IntegerProgram ProgramOf(int rows) {
 TEST(LeftBehindTest, SolversKeepTheirPlacesWhileProgramsAreDestroyed) {
   // Beyond the four that are left behind others are waited for.
   std::vector<IntegerProgram> programs;
+  programs.reserve(6);
   for (int i = 0; i < 6; ++i) programs.push_back(ProgramOf(200'000));
   for (IntegerProgram& program : programs) EmptyOrLeaveBehind(program);
   for (const IntegerProgram& program : programs) EXPECT_TRUE(program.rows.empty());
