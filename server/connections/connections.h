@@ -12,7 +12,7 @@
 // A message cannot come in one go: a window has to be opened again and again (RFC 9113, 5.2), and whoever opens it
 // sends something. Headers need no window. A connection that has sent far more than a window since the server last sent
 // anything is therefore most likely sending headers without an end, and is known before it holds much; one that has
-// sent more than all windows that can have been opened in what the server has sent is sending nothing else.
+// sent more than the first windows let in, while the server has sent nothing but its settings, is sending nothing else.
 #ifndef PLANWRIGHT_SERVER_CONNECTIONS_CONNECTIONS_H_
 #define PLANWRIGHT_SERVER_CONNECTIONS_CONNECTIONS_H_
 

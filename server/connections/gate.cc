@@ -226,7 +226,7 @@ Connections::Clock::time_point Gate::LookAround() {
   next_tight_look_ = end + kTightRest * taken;
   if (connections_.sockets() >= max_sockets_) return end + kFullInterval;
   const bool is_busy = connections_.counts().received - received_before > kMuch;
-  // Whoever waits to admit somebody has its turn, however long the look took.
+  // But whoever waits to admit somebody has its turn, as long as the look took, up to a limit.
   const Connections::Clock::duration turn = std::min<Connections::Clock::duration>(end - start_time, kLongestTurn);
   const Connections::Clock::duration rest =
       std::max<Connections::Clock::duration>((is_busy ? kTightRest : kRest) * taken, turn);
