@@ -70,7 +70,7 @@ class Builder {
   // The next step starts when this one has ended, and within a period from then.
   void AddOrder(int32_t step) {
     const Entries wait = {{starts_[Index(step) + 1], 1}, {starts_[Index(step)], -1}, {made_.rate, -Duration(step)}};
-    made_.program.AddRow({"order_" + std::to_string(step), 0, 1, wait});
+    made_.program.AddRow("order_" + std::to_string(step), 0, 1, wait);
   }
 
   // Steps without duration meet nobody; their shifts only count for memory, forward passes by their starts, backward

@@ -2,10 +2,11 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <string_view>
+#include <memory>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/string_view.h"
 #include "core/base/interruption.h"
 
 namespace planwright {
@@ -35,10 +36,11 @@ bool IsRange(const IntegerProgram::Row& row) {
 }
 
 // A data line. Fields are where fixed MPS has them as far as names are short, for readers that guess the format.
-std::string MpsLine(std::string_view type, std::string_view first, std::string_view second, std::string_view number) {
-  const std::string names = absl::StrFormat(" %-2s %-8s  ", std::string(type), std::string(first));
-  if (number.empty()) return absl::StrCat(names, std::string(second), "\n");
-  return absl::StrFormat("%s%-8s  %s\n", names, std::string(second), std::string(number));
+std::string MpsLine(absl::string_view type, absl::string_view first, absl::string_view second,
+                    absl::string_view number) {
+  const std::string names = absl::StrFormat(" %-2s %-8s  ", type, first);
+  if (number.empty()) return absl::StrCat(names, second, "\n");
+  return absl::StrFormat("%s%-8s  %s\n", names, second, number);
 }
 
 void AppendMpsColumns(const IntegerProgram& program, std::string& text) {
@@ -85,7 +87,7 @@ void AppendMpsBounds(const IntegerProgram& program, std::string& text) {
   }
 }
 
-void AppendTerms(const IntegerProgram& program, const std::vector<IntegerProgram::Entry>& entries, std::string& text) {
+void AppendTerms(const IntegerProgram& program, std::span<const IntegerProgram::Entry> entries, std::string& text) {
   for (std::size_t i = 0; i < entries.size(); ++i) {
     const auto& [column, coefficient] = entries[i];
     absl::StrAppend(&text, i > 0 && i % kTermsPerLine == 0 ? "\n  " : " ", coefficient < 0 ? "- " : "+ ",
@@ -94,7 +96,7 @@ void AppendTerms(const IntegerProgram& program, const std::vector<IntegerProgram
 }
 
 // An LP file wants one inequality a row.
-void AppendLpRow(const IntegerProgram& program, const IntegerProgram::Row& row, const std::string& name,
+void AppendLpRow(const IntegerProgram& program, const IntegerProgram::Row& row, absl::string_view name,
                  const char* relation, double value, std::string& text) {
   absl::StrAppend(&text, " ", name, ":");
   AppendTerms(program, row.entries, text);
@@ -106,8 +108,8 @@ void AppendLpRows(const IntegerProgram& program, std::string& text) {
     if (row.lower == row.upper) {
       AppendLpRow(program, row, row.name, "=", row.lower, text);
     } else if (IsRange(row)) {
-      AppendLpRow(program, row, row.name + "_lower", ">=", row.lower, text);
-      AppendLpRow(program, row, row.name + "_upper", "<=", row.upper, text);
+      AppendLpRow(program, row, absl::StrCat(row.name, "_lower"), ">=", row.lower, text);
+      AppendLpRow(program, row, absl::StrCat(row.name, "_upper"), "<=", row.upper, text);
     } else if (row.lower > -kInfinity) {
       AppendLpRow(program, row, row.name, ">=", row.lower, text);
     } else if (row.upper < kInfinity) {
@@ -129,9 +131,8 @@ std::string Commented(const std::string& title, const char* mark) {
 
 }  // namespace
 
-void IntegerProgram::AddRow(Row row) {
-  InterruptionPoint(64 + 64 * row.entries.size());
-  std::vector<Entry>& entries = row.entries;
+void IntegerProgram::AddRow(absl::string_view name, double lower, double upper, std::vector<Entry> entries) {
+  InterruptionPoint(64 + 64 * entries.size());
   std::stable_sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) { return a.column < b.column; });
   std::size_t kept = 0;
   for (std::size_t next = 0; next < entries.size();) {
@@ -140,7 +141,18 @@ void IntegerProgram::AddRow(Row row) {
     if (sum.coefficient != 0) entries[kept++] = sum;
   }
   entries.resize(kept);
-  rows.push_back(std::move(row));
+  rows.push_back({Kept(name), lower, upper, Kept(entries)});
+}
+
+absl::string_view IntegerProgram::Kept(absl::string_view name) {
+  auto* const begin = static_cast<char*>(blocks_->allocate(name.size(), alignof(char)));
+  std::copy(name.begin(), name.end(), begin);
+  return {begin, name.size()};
+}
+
+std::span<const IntegerProgram::Entry> IntegerProgram::Kept(const std::vector<Entry>& entries) {
+  auto* const begin = static_cast<Entry*>(blocks_->allocate(entries.size() * sizeof(Entry), alignof(Entry)));
+  return {begin, std::uninitialized_copy(entries.begin(), entries.end(), begin)};
 }
 
 std::string ToMps(const IntegerProgram& program) {

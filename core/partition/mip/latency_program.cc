@@ -8,7 +8,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "core/base/index.h"
-#include "core/partition/mip/left_behind.h"
 
 namespace planwright {
 namespace {
@@ -33,10 +32,6 @@ class LatencyBuilder {
     result_.unit = upper;
     result_.slots_per_pass = slots_per_pass;
   }
-  // Interrupted, there may be much of it.
-  ~LatencyBuilder() { EmptyOrLeaveBehind(result_.program); }
-  LatencyBuilder(const LatencyBuilder&) = delete;
-  LatencyBuilder& operator=(const LatencyBuilder&) = delete;
 
   LatencyProgram Build() && {
     program().title = Title();

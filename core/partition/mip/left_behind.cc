@@ -7,7 +7,6 @@
 #include <exception>
 #include <memory>
 #include <mutex>
-#include <new>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -18,8 +17,6 @@ namespace planwright {
 namespace {
 
 constexpr std::size_t kMostLeftBehind = 4;
-// Fewer are destroyed in some milliseconds.
-constexpr std::size_t kManyRows = 20'000;
 // What work has that was told to stop.
 constexpr std::chrono::milliseconds kGrace{15};
 // Between two looks at limits of which nobody tells.
@@ -90,18 +87,14 @@ class LeftBehind {
   std::vector<Entry> entries_;
 };
 
-LeftBehind& Solvers() {
+LeftBehind& AllLeftBehind() {
   static LeftBehind left_behind;
   return left_behind;
 }
 
-// Of their own, so that no solver is waited for because programs are being destroyed.
-LeftBehind& Programs() {
-  static LeftBehind left_behind;
-  return left_behind;
-}
+}  // namespace
 
-bool RunOrLeave(LeftBehind& left_behind, const SolveLimits& limits, const std::function<void()>& work) {
+bool RunOrLeaveBehind(const SolveLimits& limits, const std::function<void()>& work) {
   const auto progress = std::make_shared<Progress>();
   std::thread thread;
   try {
@@ -111,36 +104,11 @@ bool RunOrLeave(LeftBehind& left_behind, const SolveLimits& limits, const std::f
     work();
     return true;
   }
-  if (!WaitFor(limits, *progress) && left_behind.Take(thread, progress)) return false;
+  if (!WaitFor(limits, *progress) && AllLeftBehind().Take(thread, progress)) return false;
   thread.join();
   ChargeThread(progress->cpu_time);
   if (progress->error != nullptr) std::rethrow_exception(progress->error);
   return true;
-}
-
-}  // namespace
-
-bool RunOrLeaveBehind(const SolveLimits& limits, const std::function<void()>& work) {
-  return RunOrLeave(Solvers(), limits, work);
-}
-
-void EmptyOrLeaveBehind(IntegerProgram& program) noexcept {
-  if (program.rows.size() < kManyRows) return;
-  try {
-    const auto held = std::make_shared<IntegerProgram>();
-    // Takes no memory, as moving would.
-    held->rows.swap(program.rows);
-    held->columns.swap(program.columns);
-    SolveLimits none;
-    none.deadline = SolveLimits::Clock::now();
-    RunOrLeave(Programs(), none, [held] {
-      held->rows.clear();
-      held->columns.clear();
-    });
-  } catch (const std::bad_alloc&) {
-    // Whoever owns what there is of it destroys it.
-    return;
-  }
 }
 
 }  // namespace planwright

@@ -1,12 +1,11 @@
-// What takes longer than whoever was told to stop may wait: a library that looks at limits too rarely (between two
-// looks of the simplex method at a large program lies up to a second), and programs that are destroyed.
+// What takes longer than whoever was told to stop may wait: a library that looks at limits too rarely. Between two
+// looks of the simplex method at a large program lies up to a second.
 #ifndef PLANWRIGHT_CORE_PARTITION_MIP_LEFT_BEHIND_H_
 #define PLANWRIGHT_CORE_PARTITION_MIP_LEFT_BEHIND_H_
 
 #include <functional>
 
 #include "core/base/limits.h"
-#include "core/partition/mip/integer_program.h"
 
 namespace planwright {
 
@@ -15,11 +14,6 @@ namespace planwright {
 // limits. A process leaves at most four behind at a time, waits for others as long as they take, and for those four at
 // its end. What `work` throws is thrown here where it is done; its processor time counts as the caller's.
 bool RunOrLeaveBehind(const SolveLimits& limits, const std::function<void()>& work);
-
-// Empties a program of many rows, a million of which take a tenth of a second to destroy; what it takes beyond some
-// milliseconds is left behind as above, beside four others of its kind. Where there are few rows, or no memory for
-// more, the program stays as it is.
-void EmptyOrLeaveBehind(IntegerProgram& program) noexcept;
 
 }  // namespace planwright
 

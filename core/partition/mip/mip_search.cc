@@ -19,7 +19,6 @@
 #include "core/partition/latency/min_latency.h"
 #include "core/partition/latency/subgraph_schedule.h"
 #include "core/partition/mip/latency_program.h"
-#include "core/partition/mip/left_behind.h"
 #include "core/partition/mip/mip_solver.h"
 #include "core/partition/mip/printed_program.h"
 #include "core/partition/mip/throughput_program.h"
@@ -113,7 +112,6 @@ class ThroughputModel {
   }
   // The program leaves out no plan.
   static constexpr bool is_exact() { return true; }
-  IntegerProgram& program() { return model_.program; }
 
   // The groups where they take the least time, shared among all devices.
   Picoseconds FairShare() const {
@@ -212,7 +210,6 @@ class LatencyModel {
   void Certify(SearchRecord& /*record*/, const SolveLimits& /*limits*/) const {}
   // Not where plans may need more slots than the program has.
   bool is_exact() const { return instance_.subgraph_limit.has_value(); }
-  IntegerProgram& program() { return model_.program; }
 
  private:
   const LatencyInstance instance_;
@@ -230,9 +227,6 @@ class MipSearch {
         callbacks_(callbacks),
         model_(request),
         record_(kName, request.options.relative_gap, callbacks) {}
-  ~MipSearch() { EmptyOrLeaveBehind(model_.program()); }
-  MipSearch(const MipSearch&) = delete;
-  MipSearch& operator=(const MipSearch&) = delete;
 
   absl::StatusOr<SearchOutcome> Run() {
     for (const SearchStart& start : request_.starts) record_.Offer(start.placement, start.made_by);
@@ -346,13 +340,14 @@ class PrintedModel {
     return SaturatingMultiply(static_cast<int64_t>(input_.cluster.devices.size()), for_each_device);
   }
 
-  IntegerProgram Build() const {
-    const Picoseconds unit = ThroughputModel(input_).FairShare();
-    return BuildPrintedProgram(input_, unit).program;
+  IntegerProgram& Build() {
+    model_ = BuildPrintedProgram(input_, ThroughputModel(input_).FairShare());
+    return model_.program;
   }
 
  private:
   const PlanningInput input_;
+  PrintedProgram model_;
 };
 
 template <typename Model>
@@ -361,7 +356,7 @@ absl::StatusOr<IntegerProgram> ProgramOf(Model model) {
     return absl::ResourceExhaustedError(absl::StrCat("the integer program would have about ", model.NumEntries(),
                                                      " entries; at most ", kMaxMipEntries, " are written"));
   }
-  return model.Build();
+  return std::move(model.Build());
 }
 
 }  // namespace

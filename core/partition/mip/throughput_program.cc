@@ -9,7 +9,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "core/base/index.h"
-#include "core/partition/mip/left_behind.h"
 
 namespace planwright {
 namespace {
@@ -20,10 +19,6 @@ class ThroughputBuilder {
  public:
   ThroughputBuilder(const NetInstance& instance, bool is_contiguous, Picoseconds upper, Picoseconds unit)
       : instance_(instance), blocks_(instance.blocks), is_contiguous_(is_contiguous), upper_(upper), unit_(unit) {}
-  // Interrupted, there may be much of it.
-  ~ThroughputBuilder() { EmptyOrLeaveBehind(result_.program); }
-  ThroughputBuilder(const ThroughputBuilder&) = delete;
-  ThroughputBuilder& operator=(const ThroughputBuilder&) = delete;
 
   ThroughputProgram Build() && {
     result_.unit = unit_;

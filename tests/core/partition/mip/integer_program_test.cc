@@ -30,7 +30,7 @@ IntegerProgram MakeExample() {
   program.AddAtMost("most", {{a, 3}, {b, 1}}, 4);
   program.AddAtLeast("least", {{c, 1}, {a, -1}, {a, 0.5}}, -2);
   program.AddEquals("same", {{b, 1}, {d, -1}}, 0);
-  program.AddRow({"range", -1, 2, {{c, 1}, {b, 1}}});
+  program.AddRow("range", -1, 2, {{c, 1}, {b, 1}});
   return program;
 }
 
@@ -38,6 +38,18 @@ TEST(IntegerProgramTest, AddsUpEntriesOfTheSameColumn) {
   const IntegerProgram program = MakeExample();
   ASSERT_EQ(program.rows[1].entries.size(), 2U);
   EXPECT_EQ(program.rows[1].entries[0].coefficient, -0.5);
+}
+
+TEST(IntegerProgramTest, KeepsWhatItsRowsReferToWhereItIsMoved) {
+  IntegerProgram moved = MakeExample();
+  IntegerProgram assigned;
+  assigned.AddBinary("of_the_one_before");
+  assigned = std::move(moved);
+  assigned.AddAtMost("last", {{0, 1}}, 1);
+  EXPECT_EQ(assigned.rows.front().name, "most");
+  EXPECT_EQ(assigned.columns.front().name, "a");
+  EXPECT_EQ(assigned.rows.front().entries[0].coefficient, 3);
+  EXPECT_EQ(assigned.rows.back().name, "last");
 }
 
 TEST(IntegerProgramTest, WritesFreeMps) {
@@ -129,8 +141,8 @@ IntegerProgram MakeRandomProgram(RandomStream& random) {
       entries.push_back({column, static_cast<double>(random.Between(-3, 3)) / 2});
     }
     const double upper = static_cast<double>(random.Between(1, 6));
-    program.AddRow({"r" + std::to_string(row), random.Below(2) == 0 ? -upper : -IntegerProgram::kInfinity, upper,
-                    std::move(entries)});
+    program.AddRow("r" + std::to_string(row), random.Below(2) == 0 ? -upper : -IntegerProgram::kInfinity, upper,
+                   std::move(entries));
   }
   return program;
 }

@@ -4,14 +4,12 @@
 
 #include <atomic>
 #include <chrono>
-#include <cstdint>
 #include <future>
 #include <latch>
 #include <memory>
 #include <stdexcept>
 #include <thread>
 #include <utility>
-#include <vector>
 
 #include "core/base/thread_cpu_time.h"
 
@@ -83,32 +81,6 @@ TEST(LeftBehindTest, ItsProcessorTimeIsTheCallers) {
     while (ThreadCpuTime() - begin < kTime) continue;
   }));
   EXPECT_GE(ThreadCpuTime() - start, kTime);
-}
-
-IntegerProgram ProgramOf(int rows) {
-  IntegerProgram program;
-  const int32_t column = program.AddBinary("x");
-  for (int row = 0; row < rows; ++row) program.AddAtMost("a_row_with_a_long_name", {{column, 1}}, 1);
-  return program;
-}
-
-TEST(LeftBehindTest, SolversKeepTheirPlacesWhileProgramsAreDestroyed) {
-  // Beyond the four that are left behind others are waited for.
-  std::vector<IntegerProgram> programs;
-  programs.reserve(6);
-  for (int i = 0; i < 6; ++i) programs.push_back(ProgramOf(200'000));
-  for (IntegerProgram& program : programs) EmptyOrLeaveBehind(program);
-  for (const IntegerProgram& program : programs) EXPECT_TRUE(program.rows.empty());
-  std::promise<void> end;
-  const std::shared_future<void> may_end = end.get_future().share();
-  EXPECT_FALSE(RunOrLeaveBehind(Stopped(), [may_end] { may_end.wait(); }));
-  end.set_value();
-}
-
-TEST(LeftBehindTest, SmallProgramsStayAsTheyAre) {
-  IntegerProgram program = ProgramOf(100);
-  EmptyOrLeaveBehind(program);
-  EXPECT_EQ(program.rows.size(), 100);
 }
 
 }  // namespace
