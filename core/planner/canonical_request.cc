@@ -508,14 +508,22 @@ Renumbering<OperatorId> NumberOperators(const OperatorGraph& graph, const Resolv
 
 OperatorGraph RenumberedGraph(const OperatorGraph& given, const Renumbering<OperatorId>& operators) {
   const auto renumber = [&](OperatorId& op) { op = operators.canonical[op.index()]; };
-  OperatorGraph graph = given;
-  for (std::size_t i = 0; i < operators.given.size(); ++i) {
-    InterruptionPoint(/*units=*/64);
-    graph.operators[i] = given.operators[operators.given[i].index()];
-    if (graph.operators[i].forward_operator.has_value()) renumber(*graph.operators[i].forward_operator);
+  OperatorGraph graph{.display_name = given.display_name,
+                      .operators = {},
+                      .tensors = {},
+                      .samples_per_micro_batch = given.samples_per_micro_batch,
+                      .transformer = given.transformer,
+                      .layout_changes = given.layout_changes};
+  graph.operators.reserve(given.operators.size());
+  for (const OperatorId op : operators.given) {
+    InterruptionPoint(/*units=*/256);
+    Operator& copied = graph.operators.emplace_back(given.operators[op.index()]);
+    if (copied.forward_operator.has_value()) renumber(*copied.forward_operator);
   }
-  for (Tensor& tensor : graph.tensors) {
-    InterruptionPoint(16 + 8 * tensor.consumers.size());
+  graph.tensors.reserve(given.tensors.size());
+  for (const Tensor& given_tensor : given.tensors) {
+    InterruptionPoint(64 + 8 * given_tensor.consumers.size());
+    Tensor& tensor = graph.tensors.emplace_back(given_tensor);
     renumber(tensor.producer);
     std::ranges::for_each(tensor.consumers, renumber);
     std::ranges::sort(tensor.consumers);

@@ -27,8 +27,12 @@ IntervalTable::IntervalTable(const SearchRequest& request, UnitOrder units)
       gradients_follow_(GradientsFollowTensors(request.graph, request.problem.workload)),
       has_one_speed_(request.costs.network().num_link_classes() == 1),
       cpus_pay_(RulesOf(request.cluster.interconnect).cpus_pay),
-      form_(request.problem),
-      cells_((units_.size() + 1) * (units_.size() + 1)) {
+      form_(request.problem) {
+  cells_.reserve((size() + 1) * (size() + 1));
+  for (std::size_t row = 0; row <= size(); ++row) {
+    InterruptionPoint(/*units=*/32 * (size() + 1));
+    cells_.resize(cells_.size() + size() + 1);
+  }
   const Network& network = request.costs.network();
   for (std::size_t link_class = 0; link_class < network.num_link_classes(); ++link_class) {
     const LinkSpeed& speed = network.speed(link_class);
@@ -112,6 +116,7 @@ void IntervalTable::AddTensor(const Tensor& tensor, const std::vector<int32_t>& 
   }
   if (consumers.empty()) return;
   std::sort(consumers.begin(), consumers.end());
+  InterruptionPoint(/*units=*/64 * (std::max(producer, consumers.back()) - std::min(producer, consumers.front())));
   const Flow flow = FlowOf(tensor);
   const bool is_forward = request_.graph.operators[tensor.producer.index()].pass == Pass::kForward;
   const auto in = is_forward ? &Exchange::forward_in : &Exchange::backward_in;
@@ -138,11 +143,13 @@ void IntervalTable::AddTensor(const Tensor& tensor, const std::vector<int32_t>& 
 
 void IntervalTable::SumUp() {
   for (std::size_t begin = 0; begin < size(); ++begin) {
+    InterruptionPoint(/*units=*/16 * (size() - begin));
     for (std::size_t end = begin + 2; end <= size(); ++end) {
       cells_[CellOf(begin, end)].before += cells_[CellOf(begin, end - 1)].before;
     }
   }
   for (std::size_t end = size(); end > 0; --end) {
+    InterruptionPoint(/*units=*/64 * end);
     for (std::size_t begin = end - 1; begin > 0; --begin) {
       cells_[CellOf(begin - 1, end)].behind += cells_[CellOf(begin, end)].behind;
     }
