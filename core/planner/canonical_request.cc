@@ -80,6 +80,7 @@ Renumbering<Id> Numbered(std::vector<Id> given) {
 template <typename Id>
 std::vector<Id> AsGiven(std::size_t count) {
   std::vector<Id> ids;
+  ids.reserve(count);
   for (std::size_t i = 0; i < count; ++i) ids.emplace_back(i);
   return ids;
 }
@@ -88,6 +89,7 @@ std::vector<Id> AsGiven(std::size_t count) {
 
 std::vector<Colour> ColoursOfDevices(const Cluster& cluster) {
   std::vector<Colour> colours;
+  colours.reserve(cluster.devices.size());
   for (const Device& device : cluster.devices) {
     colours.push_back(
         ColourMixer().Add(uint64_t{device.device_class.index()}).Add(device.reserved_memory_bytes).Take());
@@ -229,6 +231,7 @@ Colour ColourOf(const Operator& op) {
   ColourMixer mixer;
   mixer.Add(std::string_view(op.type)).Add(uint64_t{op.pass == Pass::kBackward});
   std::vector<Colour> costs;
+  costs.reserve(op.costs.size());
   for (const OperatorCost& cost : op.costs) {
     costs.push_back(ColourMixer()
                         .Add(std::string_view(cost.device_class))
@@ -240,6 +243,7 @@ Colour ColourOf(const Operator& op) {
   mixer.AddAll(std::move(costs)).Add(op.forward_flops).Add(op.backward_flops);
   mixer.Add(op.forward_bytes_accessed).Add(op.backward_bytes_accessed);
   std::vector<Colour> unsupported;
+  unsupported.reserve(op.unsupported_device_classes.size());
   for (const std::string& name : op.unsupported_device_classes) {
     unsupported.push_back(ColourMixer().Add(std::string_view(name)).Take());
   }
@@ -281,11 +285,12 @@ class OperatorColours {
     }
   }
 
-  ColourMixer MixerOf(const Tensor& tensor) const { return ColourMixer().Add(tensor.size_bytes).Add(tensor.transfer); }
+  static ColourMixer MixerOf(const Tensor& tensor) { return ColourMixer().Add(tensor.size_bytes).Add(tensor.transfer); }
 
-  std::vector<Colour> ColoursOfConsumers(const Tensor& tensor, const std::vector<Colour>& colours) const {
+  static std::vector<Colour> ColoursOfConsumers(const Tensor& tensor, const std::vector<Colour>& colours) {
     InterruptionPoint(32 + 16 * tensor.consumers.size());
     std::vector<Colour> consumers;
+    consumers.reserve(tensor.consumers.size());
     for (const OperatorId consumer : tensor.consumers) consumers.push_back(colours[consumer.index()]);
     return consumers;
   }
@@ -338,6 +343,7 @@ class OperatorColours {
 
   void Refine() {
     std::vector<Colour> tensors;
+    tensors.reserve(graph_.tensors.size());
     for (const Tensor& tensor : graph_.tensors) {
       tensors.push_back(
           MixerOf(tensor).Add(colours_[tensor.producer.index()]).AddAll(ColoursOfConsumers(tensor, colours_)).Take());
@@ -354,6 +360,7 @@ class OperatorColours {
       InterruptionPoint(64 + 16 * (ends_.consumed[op].size() + ends_.produced[op].size()));
       const auto colours_of = [&](const std::vector<std::size_t>& ends) {
         std::vector<Colour> colours;
+        colours.reserve(ends.size());
         for (const std::size_t tensor : ends) colours.push_back(tensors[tensor]);
         return colours;
       };

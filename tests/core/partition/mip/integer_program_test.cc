@@ -137,10 +137,11 @@ IntegerProgram MakeRandomProgram(RandomStream& random) {
   }
   for (int row = 0; row < 4; ++row) {
     std::vector<IntegerProgram::Entry> entries;
+    entries.reserve(6);
     for (int32_t column = 0; column < 6; ++column) {
       entries.push_back({column, static_cast<double>(random.Between(-3, 3)) / 2});
     }
-    const double upper = static_cast<double>(random.Between(1, 6));
+    const auto upper = static_cast<double>(random.Between(1, 6));
     program.AddRow("r" + std::to_string(row), random.Below(2) == 0 ? -upper : -IntegerProgram::kInfinity, upper,
                    std::move(entries));
   }
