@@ -1,10 +1,12 @@
 #include "core/partition/sequence/sequence_program.h"
 
 #include <algorithm>
+#include <deque>
 #include <numeric>
 #include <utility>
 
 #include "core/base/index.h"
+#include "core/base/polling.h"
 #include "core/cost/terms/allreduce.h"
 
 namespace planwright {
@@ -16,8 +18,9 @@ constexpr std::size_t kMostPairs = 64;
 constexpr std::size_t kMostStarts = 16;
 // States made ready in the time that a stage takes.
 constexpr int64_t kStatesPerWork = 8;
-// Work between two looks at the clock.
-constexpr int64_t kWorkPerLook = 1 << 14;
+// Units of polling for each unit of work, and for each team that may run a stage.
+constexpr int64_t kUnitsPerWork = 16;
+constexpr int64_t kUnitsPerTeam = 64;
 
 // The stages from unit `begin` on, `begin` being known to the state; the first of them is [begin, end).
 struct Pair {
@@ -43,7 +46,7 @@ class Program {
   Program(const SearchRequest& request, const IntervalTable& table, const SequenceRule& rule,
           const DeviceSequence& sequence, const std::vector<std::vector<std::size_t>>& first_begin_of,
           const SequenceOptions& options, const SolveLimits& limits)
-      : request_(request), table_(table), rule_(rule), options_(options), limits_(limits) {
+      : request_(request), table_(table), rule_(rule), options_(options), limits_(limits), poller_(limits) {
     for (const int32_t replicas : options.replicas) {
       teams_.emplace_back(request, table, sequence, first_begin_of, replicas);
     }
@@ -57,14 +60,15 @@ class Program {
   SequenceOutcome Run() {
     const std::size_t units = table_.size();
     if (units == 0 || !MayAllocate()) return std::move(outcome_);
-    pairs_.resize((units + 1) * gaps_.size());
+    pairs_of_state_.assign((units + 1) * gaps_.size(), -1);
     for (const std::size_t start : starts_) {
       if (!AddStages(units, /*state=*/-1, start)) return std::move(outcome_);
     }
     for (std::size_t end = units - 1; end > 0; --end) {
       for (std::size_t gap = 0; gap < gaps_.size(); ++gap) {
-        if (PairsAt(end, gap).empty()) continue;
-        if (!AddStages(end, static_cast<int32_t>(end * gaps_.size() + gap), gaps_[gap].next)) break;
+        const std::size_t state = StateOf(end, gap);
+        if (pairs_of_state_[state] < 0) continue;
+        if (!AddStages(end, static_cast<int32_t>(state), gaps_[gap].next)) break;
       }
       if (outcome_.is_interrupted) break;
     }
@@ -73,12 +77,23 @@ class Program {
   }
 
  private:
-  std::vector<Pair>& PairsAt(std::size_t begin, std::size_t gap) { return pairs_[begin * gaps_.size() + gap]; }
+  std::size_t StateOf(std::size_t begin, std::size_t gap) const { return begin * gaps_.size() + gap; }
+  // REQUIRES: there are any.
+  const std::vector<Pair>& PairsOf(int32_t state) const { return pairs_[Index(pairs_of_state_[Index(state)])]; }
+  std::vector<Pair>& PairsToExtend(std::size_t state) {
+    int32_t& pairs = pairs_of_state_[state];
+    if (pairs < 0) {
+      pairs = static_cast<int32_t>(pairs_.size());
+      pairs_.emplace_back();
+      bytes_ += static_cast<int64_t>(sizeof(std::vector<Pair>));
+    }
+    return pairs_[Index(pairs)];
+  }
 
   bool MayAllocate() {
     const auto states = static_cast<int64_t>((table_.size() + 1) * gaps_.size());
     outcome_.work = states / kStatesPerWork;
-    bytes_ = SaturatingMultiply(states, static_cast<int64_t>(sizeof(std::vector<Pair>)));
+    bytes_ = SaturatingMultiply(states, static_cast<int64_t>(sizeof(int32_t)));
     outcome_.is_interrupted = bytes_ > limits_.memory_bytes;
     return !outcome_.is_interrupted;
   }
@@ -150,10 +165,12 @@ class Program {
   // False: interrupted.
   bool AddStages(std::size_t end, int32_t state, std::size_t position) {
     for (std::size_t size = 0; size < teams_.size(); ++size) {
+      outcome_.is_interrupted = outcome_.is_interrupted || poller_.ShouldStop(kUnitsPerTeam);
+      if (outcome_.is_interrupted) return false;
       const DeviceTeam& team = teams_[size].TeamAt(position);
       if (!team.is_valid) continue;
       // Pairs are only added to borders before `end`.
-      const std::vector<Pair>* behind = state < 0 ? nullptr : &pairs_[Index(state)];
+      const std::vector<Pair>* behind = state < 0 ? nullptr : &PairsOf(state);
       for (std::size_t begin = end; begin-- > team.first_begin[end];) {
         if (!AddStage({begin, end, position, size, state}, team, behind)) break;
       }
@@ -215,14 +232,14 @@ class Program {
       const Pair nothing;
       const Pair& rest = behind == nullptr ? nothing : (*behind)[i];
       const int32_t replicas = teams_[stage.size].replicas();
-      Pair pair{.value = std::max(rest.value, value_),
-                .fill = rule_.FillOf(rest.fill.counted, replicas, work_),
-                .stages = rest.stages + 1,
-                .end = static_cast<int32_t>(stage.end),
-                .position = static_cast<int32_t>(stage.position),
-                .size = static_cast<int32_t>(stage.size),
-                .behind_state = stage.state,
-                .behind_pair = static_cast<int32_t>(i)};
+      const Pair pair{.value = std::max(rest.value, value_),
+                      .fill = rule_.FillOf(rest.fill.counted, replicas, work_),
+                      .stages = rest.stages + 1,
+                      .end = static_cast<int32_t>(stage.end),
+                      .position = static_cast<int32_t>(stage.position),
+                      .size = static_cast<int32_t>(stage.size),
+                      .behind_state = stage.state,
+                      .behind_pair = static_cast<int32_t>(i)};
       if (team.memory_bytes.has_value() &&
           table_.MemoryBytes(stage.begin, stage.end, rule_.InFlight(pair.fill, replicas)) > *team.memory_bytes) {
         continue;
@@ -233,8 +250,9 @@ class Program {
   }
 
   bool MayGoOn() {
-    if (++outcome_.work % kWorkPerLook == 0) outcome_.is_interrupted = CheckInterruption(limits_).has_value();
-    outcome_.is_interrupted = outcome_.is_interrupted || outcome_.work >= limits_.work || bytes_ > limits_.memory_bytes;
+    ++outcome_.work;
+    outcome_.is_interrupted =
+        poller_.ShouldStop(kUnitsPerWork) || outcome_.work >= limits_.work || bytes_ > limits_.memory_bytes;
     return !outcome_.is_interrupted;
   }
 
@@ -247,14 +265,14 @@ class Program {
   }
 
   // No worse than `other` in whatever stages are put before both.
-  bool Beats(const Pair& pair, const Pair& other) const {
-    return pair.value <= other.value && pair.fill.counted <= other.fill.counted &&
-           (!request_.problem.num_stages.has_value() || pair.stages == other.stages);
+  bool Beats(const Pair& one, const Pair& other) const {
+    return one.value <= other.value && one.fill.counted <= other.fill.counted &&
+           (!request_.problem.num_stages.has_value() || one.stages == other.stages);
   }
 
   void Keep(std::size_t begin, std::size_t gap, const Pair& pair) {
     if (!CanImprove(pair, begin, gaps_[gap].next)) return;
-    std::vector<Pair>& pairs = PairsAt(begin, gap);
+    std::vector<Pair>& pairs = PairsToExtend(StateOf(begin, gap));
     for (const Pair& known : pairs) {
       if (Beats(known, pair)) return;
     }
@@ -299,7 +317,7 @@ class Program {
       if (stage.devices.size() > 1) stage.ring = RingOf(request_, stage.devices);
       if (pair.behind_state < 0) return placement;
       begin = end;
-      pair = pairs_[Index(pair.behind_state)][Index(pair.behind_pair)];
+      pair = PairsOf(pair.behind_state)[Index(pair.behind_pair)];
     }
   }
 
@@ -308,6 +326,7 @@ class Program {
   const SequenceRule& rule_;
   const SequenceOptions& options_;
   const SolveLimits& limits_;
+  Poller poller_;
   // By number of replicas.
   std::vector<DeviceTeams> teams_;
   int32_t common_ = 1;
@@ -323,9 +342,11 @@ class Program {
   // Work and value of the stage at hand.
   MicroBatchWork work_;
   int64_t value_ = 0;
-  // By begin of what lies behind, and gap.
-  std::vector<std::vector<Pair>> pairs_;
-  // What pairs_ takes.
+  // By begin of what lies behind, and gap: where its pairs are; -1: it has none. Few states have any.
+  std::vector<int32_t> pairs_of_state_;
+  // Stay where they are while others are added.
+  std::deque<std::vector<Pair>> pairs_;
+  // What both take.
   int64_t bytes_ = 0;
   // Pipelines by ascending estimate.
   std::vector<std::pair<int64_t, Pair>> firsts_;

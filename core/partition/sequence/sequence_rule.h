@@ -35,7 +35,7 @@ class SequenceRule {
   // What the stage is worth: picoseconds for each micro-batch of its devices in the limit of many.
   int64_t ValueOf(const MicroBatchWork& work, int32_t replicas, Picoseconds allreduce) const;
   // The least value of work whose compute time alone is known.
-  int64_t LeastValue(int64_t compute, int32_t replicas) const { return compute / replicas; }
+  static int64_t LeastValue(int64_t compute, int32_t replicas) { return compute / replicas; }
   // The time per micro-batch where the slowest stage is worth `value`, and `held` is PipelineFill::held of the first
   // stage, or of a later one for a lower estimate. `common`: a number that divides all numbers of replicas.
   int64_t Estimate(int64_t value, int64_t held, int32_t common) const;

@@ -106,8 +106,7 @@ inline Instance RandomChain(uint64_t seed, int32_t operators, int32_t devices) {
     added.workspace_bytes = random.Between(0, 3);
     if (op + 1 < operators) {
       instance.graph.tensors.push_back(SizedTensor("x" + std::to_string(op), static_cast<std::size_t>(op),
-                                                   {static_cast<std::size_t>(op) + 1},
-                                                   static_cast<int64_t>(random.Between(0, 9))));
+                                                   {static_cast<std::size_t>(op) + 1}, random.Between(0, 9)));
     }
   }
   instance.cluster = SmallCluster(devices, 0, RandomInterconnect(Index(devices), random));

@@ -173,7 +173,7 @@ TEST(SequenceProgramTest, StopsWherePairsTakeMoreThanTheMemory) {
     return RunSequenceProgram(request, table, rule, {DeviceId(0), DeviceId(1)}, {}, {}, limits);
   };
   // One gap between two devices before each of 12 units and behind them.
-  const auto states = static_cast<int64_t>(13 * sizeof(std::vector<int>));
+  const auto states = static_cast<int64_t>(13 * sizeof(int32_t));
   const SequenceOutcome none = run(states - 1);
   const SequenceOutcome few = run(states + 1);
   const SequenceOutcome all = run(1 << 20);
