@@ -191,7 +191,7 @@ class Program {
   bool AddStage(const Candidate& stage, const DeviceTeam& team, const std::vector<Pair>* behind) {
     const int32_t replicas = teams_[stage.size].replicas();
     const int64_t compute = table_.ComputeTime(stage.begin, stage.end, team.device_class);
-    if (rule_.Estimate(rule_.LeastValue(compute, replicas), replicas, common_) >= options_.bound) return false;
+    if (rule_.Estimate(SequenceRule::LeastValue(compute, replicas), replicas, common_) >= options_.bound) return false;
     if (team.memory_bytes.has_value() && table_.LeastMemoryBytes(stage.begin, stage.end, 1) > *team.memory_bytes) {
       return false;
     }

@@ -251,8 +251,8 @@ class Search {
     const int64_t most = std::min(static_cast<int64_t>(order.table.size()), static_cast<int64_t>(devices) / replicas);
     for (int64_t stages = LeastStages(order); stages <= most; ++stages) {
       if (request_.problem.num_stages.value_or(stages) != stages) continue;
-      least =
-          std::min(least, rule.Estimate(rule.LeastValue(least_work_ / stages, replicas), stages * replicas, replicas));
+      least = std::min(
+          least, rule.Estimate(SequenceRule::LeastValue(least_work_ / stages, replicas), stages * replicas, replicas));
     }
     return least;
   }
