@@ -19,7 +19,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <utility>
+#include <vector>
 
 #include "core/base/limits.h"
 #include "core/base/polling.h"
@@ -89,43 +91,68 @@ class TreeHandler final : public CbcEventHandler {
 
 double ToCoin(double value) { return std::clamp(value, -COIN_DBL_MAX, COIN_DBL_MAX); }
 
-// Whether there was time.
-bool Load(const IntegerProgram& program, Poller& poller, OsiClpSolverInterface& solver) {
+// A program as CBC takes it.
+struct Arrays {
   std::vector<double> column_lower;
   std::vector<double> column_upper;
   std::vector<double> objective;
+  std::vector<int> integers;
   std::vector<double> row_lower;
   std::vector<double> row_upper;
-  for (const IntegerProgram::Column& column : program.columns) {
-    if (poller.ShouldStop(kUnitsPerEntry)) return false;
-    column_lower.push_back(ToCoin(column.lower));
-    column_upper.push_back(ToCoin(column.upper));
-    objective.push_back(column.objective);
-  }
   std::vector<CoinBigIndex> row_starts{0};
+  // By row.
   std::vector<int> columns;
   std::vector<double> coefficients;
+};
+
+// nullopt: there was no time.
+std::optional<Arrays> ArraysOf(const IntegerProgram& program, const SolveLimits& limits) {
+  Poller poller(limits);
+  std::size_t entries = 0;
   for (const IntegerProgram::Row& row : program.rows) {
-    if (poller.ShouldStop(kUnitsPerEntry * std::ssize(row.entries))) return false;
-    row_lower.push_back(ToCoin(row.lower));
-    row_upper.push_back(ToCoin(row.upper));
+    if (poller.ShouldStop()) return std::nullopt;
+    entries += row.entries.size();
+  }
+  Arrays arrays;
+  // Else they are copied as they grow, which takes some tens of milliseconds at a time.
+  for (auto* of_column : {&arrays.column_lower, &arrays.column_upper, &arrays.objective}) {
+    of_column->reserve(program.columns.size());
+  }
+  arrays.integers.reserve(program.columns.size());
+  arrays.row_lower.reserve(program.rows.size());
+  arrays.row_upper.reserve(program.rows.size());
+  arrays.row_starts.reserve(program.rows.size() + 1);
+  arrays.columns.reserve(entries);
+  arrays.coefficients.reserve(entries);
+  for (const IntegerProgram::Column& column : program.columns) {
+    if (poller.ShouldStop(kUnitsPerEntry)) return std::nullopt;
+    if (column.is_integer) arrays.integers.push_back(static_cast<int>(arrays.objective.size()));
+    arrays.column_lower.push_back(ToCoin(column.lower));
+    arrays.column_upper.push_back(ToCoin(column.upper));
+    arrays.objective.push_back(column.objective);
+  }
+  for (const IntegerProgram::Row& row : program.rows) {
+    if (poller.ShouldStop(kUnitsPerEntry * std::ssize(row.entries))) return std::nullopt;
+    arrays.row_lower.push_back(ToCoin(row.lower));
+    arrays.row_upper.push_back(ToCoin(row.upper));
     for (const auto& [column, coefficient] : row.entries) {
-      columns.push_back(column);
-      coefficients.push_back(coefficient);
+      arrays.columns.push_back(column);
+      arrays.coefficients.push_back(coefficient);
     }
-    row_starts.push_back(static_cast<CoinBigIndex>(columns.size()));
+    arrays.row_starts.push_back(static_cast<CoinBigIndex>(arrays.columns.size()));
   }
-  // By rows: from triples it is sorted first, which takes long between two looks at the clock.
-  const CoinPackedMatrix matrix(/*colordered=*/false, static_cast<int>(program.columns.size()),
-                                static_cast<int>(program.rows.size()), static_cast<CoinBigIndex>(columns.size()),
-                                coefficients.data(), columns.data(), row_starts.data(), /*len=*/nullptr);
-  if (poller.ShouldStopNow()) return false;
-  solver.loadProblem(matrix, column_lower.data(), column_upper.data(), objective.data(), row_lower.data(),
-                     row_upper.data());
-  for (std::size_t column = 0; column < program.columns.size(); ++column) {
-    if (program.columns[column].is_integer) solver.setInteger(static_cast<int>(column));
-  }
-  return !poller.ShouldStopNow();
+  return arrays;
+}
+
+void Load(const Arrays& arrays, OsiClpSolverInterface& solver) {
+  // By rows: from triples it is sorted first, which takes long.
+  const CoinPackedMatrix matrix(/*colordered=*/false, static_cast<int>(arrays.objective.size()),
+                                static_cast<int>(arrays.row_lower.size()),
+                                static_cast<CoinBigIndex>(arrays.columns.size()), arrays.coefficients.data(),
+                                arrays.columns.data(), arrays.row_starts.data(), /*len=*/nullptr);
+  solver.loadProblem(matrix, arrays.column_lower.data(), arrays.column_upper.data(), arrays.objective.data(),
+                     arrays.row_lower.data(), arrays.row_upper.data());
+  for (const int column : arrays.integers) solver.setInteger(column);
 }
 
 void AddCuts(CbcModel& model) {
@@ -246,9 +273,21 @@ class Preprocessing {
   CglPreProcess preprocess_;
 };
 
-// The program is in `solver`.
-MipOutcome Solve(const Terms& terms, OsiClpSolverInterface& solver) {
+// Who is left behind while the program is handed over, which takes some hundred milliseconds for large ones, has this.
+struct CbcRun {
+  Terms terms;
+  Arrays arrays;
+  OsiClpSolverInterface solver;
+  MipOutcome outcome;
+};
+
+MipOutcome Solve(CbcRun& run) {
+  const Terms& terms = run.terms;
+  OsiClpSolverInterface& solver = run.solver;
+  Load(run.arrays, solver);
+  run.arrays = {};
   Watch watch{terms.limits};
+  if (watch.ShouldStop()) return {};
   SimplexHandler handler(&watch);
   solver.getModelPtr()->passInEventHandler(&handler);
   if (solver.getNumRows() > kMostPreprocessedRows) return Search(terms, watch, solver);
@@ -264,12 +303,6 @@ MipOutcome Solve(const Terms& terms, OsiClpSolverInterface& solver) {
   return outcome;
 }
 
-struct CbcRun {
-  Terms terms;
-  OsiClpSolverInterface solver;
-  MipOutcome outcome;
-};
-
 }  // namespace
 
 bool HasMipSolver() { return true; }
@@ -279,9 +312,10 @@ MipOutcome SolveIntegerProgram(const MipRequest& request) {
   run->terms = {request.cutoff, request.relative_gap, request.limits};
   run->solver.messageHandler()->setLogLevel(0);
   run->solver.getModelPtr()->setLogLevel(0);
-  Poller poller(request.limits);
-  if (!Load(request.program, poller, run->solver)) return {};
-  if (!RunOrLeaveBehind(request.limits, [run] { run->outcome = Solve(run->terms, run->solver); })) return {};
+  std::optional<Arrays> arrays = ArraysOf(request.program, request.limits);
+  if (!arrays.has_value()) return {};
+  run->arrays = *std::move(arrays);
+  if (!RunOrLeaveBehind(request.limits, [run] { run->outcome = Solve(*run); })) return {};
   return std::move(run->outcome);
 }
 
