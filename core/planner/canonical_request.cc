@@ -17,6 +17,7 @@
 #include "core/cost/terms/transfer.h"
 #include "core/graph/operator_unions.h"
 #include "core/graph/topological_order.h"
+#include "core/model/graph_copy.h"
 
 namespace planwright {
 namespace {
@@ -515,22 +516,12 @@ Renumbering<OperatorId> NumberOperators(const OperatorGraph& graph, const Resolv
 
 OperatorGraph RenumberedGraph(const OperatorGraph& given, const Renumbering<OperatorId>& operators) {
   const auto renumber = [&](OperatorId& op) { op = operators.canonical[op.index()]; };
-  OperatorGraph graph{.display_name = given.display_name,
-                      .operators = {},
-                      .tensors = {},
-                      .samples_per_micro_batch = given.samples_per_micro_batch,
-                      .transformer = given.transformer,
-                      .layout_changes = given.layout_changes};
-  graph.operators.reserve(given.operators.size());
-  for (const OperatorId op : operators.given) {
-    InterruptionPoint(/*units=*/256);
-    Operator& copied = graph.operators.emplace_back(given.operators[op.index()]);
-    if (copied.forward_operator.has_value()) renumber(*copied.forward_operator);
+  OperatorGraph graph = CopyOf(given, operators.given);
+  for (Operator& op : graph.operators) {
+    if (op.forward_operator.has_value()) renumber(*op.forward_operator);
   }
-  graph.tensors.reserve(given.tensors.size());
-  for (const Tensor& given_tensor : given.tensors) {
-    InterruptionPoint(64 + 8 * given_tensor.consumers.size());
-    Tensor& tensor = graph.tensors.emplace_back(given_tensor);
+  for (Tensor& tensor : graph.tensors) {
+    InterruptionPoint(16 + 8 * tensor.consumers.size());
     renumber(tensor.producer);
     std::ranges::for_each(tensor.consumers, renumber);
     std::ranges::sort(tensor.consumers);

@@ -13,6 +13,7 @@
 #include "core/base/polling.h"
 #include "core/base/union_find.h"
 #include "core/graph/components.h"
+#include "core/model/graph_copy.h"
 #include "core/partition/baselines/proposals.h"
 #include "core/partition/baselines/simple_ways.h"
 #include "core/partition/contiguous/contiguous_throughput.h"
@@ -89,7 +90,7 @@ void ProposeAlikeStages(const SearchRequest& chain, const SolveLimits& limits, T
 OperatorGraph ContractBranchings(const SearchRequest& request) {
   const BlockInstance instance = BuildBlockInstance(request, MergeRule::kNever);
   const std::vector<int32_t> branching_of = Branchings(instance);
-  OperatorGraph graph = request.graph;
+  OperatorGraph graph = CopyOf(request.graph);
   for (std::size_t block = 0; block < instance.operators.size(); ++block) {
     // A block holds all of each of its colocation groups, so none is torn apart by the new name.
     for (const OperatorId op : instance.operators[block]) {

@@ -8,6 +8,7 @@
 #include "core/base/index.h"
 #include "core/base/interruption.h"
 #include "core/base/random.h"
+#include "core/model/graph_copy.h"
 #include "core/partition/search/allowed_devices.h"
 
 namespace planwright {
@@ -41,6 +42,7 @@ std::vector<std::size_t> CountPairs(const Network& network, std::size_t num_devi
 std::vector<Tensor> WithOneConsumerEach(const std::vector<Tensor>& tensors) {
   std::vector<Tensor> single;
   for (const Tensor& tensor : tensors) {
+    InterruptionPoint(/*units=*/64 * tensor.consumers.size());
     for (const OperatorId consumer : tensor.consumers) {
       single.push_back(tensor);
       single.back().consumers = {consumer};
@@ -50,7 +52,7 @@ std::vector<Tensor> WithOneConsumerEach(const std::vector<Tensor>& tensors) {
 }
 
 OperatorGraph FlatGraph(const SearchRequest& request, ConsumerCharge charge) {
-  OperatorGraph graph = WithPinsUnited(request.graph, request.problem);
+  OperatorGraph graph = WithPinsUnited(CopyOf(request.graph), request.problem);
   if (charge == ConsumerCharge::kPerOperator) graph.tensors = WithOneConsumerEach(graph.tensors);
   if (GivenTimesCount(request.cluster.interconnect)) return graph;
   for (Tensor& tensor : graph.tensors) tensor.transfer.reset();

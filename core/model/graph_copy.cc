@@ -1,0 +1,41 @@
+#include "core/model/graph_copy.h"
+
+#include <cstddef>
+#include <vector>
+
+#include "core/base/interruption.h"
+
+namespace planwright {
+namespace {
+
+// Nanoseconds, and some for what they own.
+constexpr std::size_t kUnitsPerOperator = 256;
+constexpr std::size_t kUnitsPerTensor = 64;
+
+}  // namespace
+
+OperatorGraph CopyOf(const OperatorGraph& graph) {
+  std::vector<OperatorId> order;
+  order.reserve(graph.operators.size());
+  for (std::size_t op = 0; op < graph.operators.size(); ++op) order.emplace_back(op);
+  return CopyOf(graph, order);
+}
+
+OperatorGraph CopyOf(const OperatorGraph& graph, std::span<const OperatorId> order) {
+  // Names all members, so that no new one is forgotten.
+  const auto& [display_name, operators, tensors, samples_per_micro_batch, transformer, layout_changes] = graph;
+  OperatorGraph copy{display_name, {}, {}, samples_per_micro_batch, transformer, layout_changes};
+  copy.operators.reserve(operators.size());
+  for (const OperatorId op : order) {
+    InterruptionPoint(kUnitsPerOperator);
+    copy.operators.push_back(operators[op.index()]);
+  }
+  copy.tensors.reserve(tensors.size());
+  for (const Tensor& tensor : tensors) {
+    InterruptionPoint(kUnitsPerTensor + tensor.consumers.size());
+    copy.tensors.push_back(tensor);
+  }
+  return copy;
+}
+
+}  // namespace planwright
