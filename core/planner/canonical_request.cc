@@ -15,9 +15,9 @@
 #include "core/base/interruption.h"
 #include "core/base/random.h"
 #include "core/cost/terms/transfer.h"
+#include "core/graph/graph_copy.h"
 #include "core/graph/operator_unions.h"
 #include "core/graph/topological_order.h"
-#include "core/model/graph_copy.h"
 
 namespace planwright {
 namespace {

@@ -13,7 +13,7 @@
 #include "core/base/polling.h"
 #include "core/base/union_find.h"
 #include "core/graph/components.h"
-#include "core/model/graph_copy.h"
+#include "core/graph/graph_copy.h"
 #include "core/partition/baselines/proposals.h"
 #include "core/partition/baselines/simple_ways.h"
 #include "core/partition/contiguous/contiguous_throughput.h"

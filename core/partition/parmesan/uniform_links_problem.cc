@@ -8,7 +8,7 @@
 #include "core/base/index.h"
 #include "core/base/interruption.h"
 #include "core/base/random.h"
-#include "core/model/graph_copy.h"
+#include "core/graph/graph_copy.h"
 #include "core/partition/search/allowed_devices.h"
 
 namespace planwright {

@@ -1,6 +1,6 @@
 // Copies of large graphs, which may take tens of milliseconds: they look for interruptions (core/base/interruption.h).
-#ifndef PLANWRIGHT_CORE_MODEL_GRAPH_COPY_H_
-#define PLANWRIGHT_CORE_MODEL_GRAPH_COPY_H_
+#ifndef PLANWRIGHT_CORE_GRAPH_GRAPH_COPY_H_
+#define PLANWRIGHT_CORE_GRAPH_GRAPH_COPY_H_
 
 #include <span>
 
@@ -14,4 +14,4 @@ OperatorGraph CopyOf(const OperatorGraph& graph, std::span<const OperatorId> ord
 
 }  // namespace planwright
 
-#endif  // PLANWRIGHT_CORE_MODEL_GRAPH_COPY_H_
+#endif  // PLANWRIGHT_CORE_GRAPH_GRAPH_COPY_H_

@@ -1,4 +1,4 @@
-#include "core/model/graph_copy.h"
+#include "core/graph/graph_copy.h"
 
 #include <gtest/gtest.h>
 
