@@ -3,8 +3,13 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/base/interruption.h"
+
 namespace planwright {
 namespace {
+
+// Counts made between two looks at a stop request.
+constexpr std::size_t kCellsAtOnce = std::size_t{1} << 18U;
 
 // How often the device of a producer sends: to each of `readers` other devices, or once for all of them.
 int64_t Sends(bool pay_once, int32_t readers) { return pay_once ? std::min(readers, 1) : readers; }
@@ -20,7 +25,7 @@ MoveEffect::Change& MoveEffect::On(int32_t device) {
   return change;
 }
 
-NetState::NetState(const NetTables& tables, NetAssignment assignment)
+NetState::NetState(const NetTables& tables, NetAssignment assignment, const std::stop_token& stop)
     : tables_(&tables),
       is_plain_(!tables.has_phases() && !tables.replicates()),
       overlap_(tables.rule().overlap),
@@ -29,7 +34,7 @@ NetState::NetState(const NetTables& tables, NetAssignment assignment)
       num_groups_on_(Index(tables.num_devices()), 0) {
   const std::size_t num_devices = Index(tables.num_devices());
   if (tables.replicates() && assignment_.replicas.empty()) assignment_.replicas.assign(num_devices, 1);
-  count_.assign(Index(tables.num_nets()) * num_devices, 0);
+  MakeCounts(Index(tables.num_nets()) * num_devices, stop);
   spread_.assign(Index(tables.num_nets()), 0);
   if (tables.memory_binds()) {
     memory_.resize(num_devices);
@@ -41,6 +46,14 @@ NetState::NetState(const NetTables& tables, NetAssignment assignment)
   for (int32_t net = 0; net < tables.num_nets(); ++net) CountNet(net);
   if (!tables.memory_binds()) return;
   for (int32_t device = 0; device < tables.num_devices(); ++device) RefreshOverflow(device);
+}
+
+void NetState::MakeCounts(std::size_t cells, const std::stop_token& stop) {
+  count_.reserve(cells);
+  while (count_.size() < cells) {
+    if (stop.stop_requested()) throw Interrupted(Interruption::kCancelled);
+    count_.resize(std::min(cells, count_.size() + kCellsAtOnce));
+  }
 }
 
 void NetState::CountGroups() {

@@ -12,6 +12,7 @@
 
 #include <cstdint>
 #include <map>
+#include <stop_token>
 #include <vector>
 
 #include "core/base/index.h"
@@ -50,7 +51,8 @@ struct MoveEffect {
 class NetState {
  public:
   // REQUIRES: a device for every group, one that leads a team; no more members of teams in a pool than devices.
-  NetState(const NetTables& tables, NetAssignment assignment);
+  // Throws Interrupted where `stop` is requested meanwhile: many nets on hundreds of devices take a tenth of a second.
+  NetState(const NetTables& tables, NetAssignment assignment, const std::stop_token& stop = {});
 
   const NetTables& tables() const { return *tables_; }
   int32_t device_of(int32_t group) const { return assignment_.device_of[Index(group)]; }
@@ -88,6 +90,7 @@ class NetState {
   bool fits_memory() const { return num_overfull_ == 0; }
 
  private:
+  void MakeCounts(std::size_t cells, const std::stop_token& stop);
   std::size_t Cell(int32_t net, int32_t device) const {
     return Index(net) * Index(tables_->num_devices()) + Index(device);
   }

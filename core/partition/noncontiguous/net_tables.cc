@@ -70,6 +70,7 @@ void NetTables::AddDevices() {
     times_stored_.push_back(device.times_stored);
     memory_binds_ = memory_binds_ || (device.times_stored > 1 && pool.memory_bytes.has_value());
   }
+  may_run_.reserve(instance_->may_run.size() * instance_->devices.size());
   for (const std::vector<bool>& row : instance_->may_run) {
     for (const bool may_run : row) may_run_.push_back(may_run ? 1 : 0);
   }

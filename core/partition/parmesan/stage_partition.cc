@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/base/index.h"
+#include "core/base/interruption.h"
 #include "core/cost/pipeline_fill.h"
 #include "core/cost/terms/allreduce.h"
 #include "core/graph/operator_unions.h"
@@ -89,8 +90,8 @@ std::optional<StagePartition> StagePartitioner::Partition(const StageShape& shap
   int64_t work = 0;
   const std::optional<BlockSplit> split = Split(Shaped(clusters_, shape), shape, exact_work, limits, arena, work);
   if (!split.has_value()) return std::nullopt;
-  StagePartition partition = Refined(shape, *split, limits);
-  partition.work = work;
+  std::optional<StagePartition> partition = Refined(shape, *split, limits);
+  if (partition.has_value()) partition->work = work;
   return partition;
 }
 
@@ -209,8 +210,8 @@ NetInstance StagePartitioner::StageNets(const StageShape& shape, const std::vect
   return nets;
 }
 
-StagePartition StagePartitioner::Refined(const StageShape& shape, const BlockSplit& split,
-                                         const SolveLimits& limits) const {
+std::optional<StagePartition> StagePartitioner::Refined(const StageShape& shape, const BlockSplit& split,
+                                                        const SolveLimits& limits) const {
   std::vector<std::size_t> pools;
   for (std::size_t pool = 0; pool < shape.stages_of_pool.size(); ++pool) {
     if (shape.stages_of_pool[pool] > 0) pools.push_back(pool);
@@ -250,17 +251,21 @@ std::optional<StagePartition> StagePartitioner::Refine(const StageShape& shape, 
   return Refined(shape, std::vector<std::size_t>(stages.size(), pool), std::move(stage_of), limits);
 }
 
-// `stage_of`: by block.
-StagePartition StagePartitioner::Refined(const StageShape& shape, const std::vector<std::size_t>& pool_of_stage,
-                                         std::vector<int32_t> stage_of, const SolveLimits& limits) const {
+// `stage_of`: by block. At a deadline this may be the only plan, so it is made; who is cancelled does not wait for the
+// counts of hundreds of stages.
+std::optional<StagePartition> StagePartitioner::Refined(const StageShape& shape,
+                                                        const std::vector<std::size_t>& pool_of_stage,
+                                                        std::vector<int32_t> stage_of, const SolveLimits& limits) const
+    try {
   NetInstance nets = StageNets(shape, pool_of_stage);
   for (std::size_t block = 0; block < allowed_.size(); ++block) {
     if (allowed_[block].empty()) continue;
     nets.may_run[block].assign(pool_of_stage.size(), false);
     nets.may_run[block][Index(stage_of[block])] = true;
   }
+  if (limits.stop.stop_requested()) return std::nullopt;
   const NetTables tables(nets);
-  NetState state(tables, {std::move(stage_of), {}});
+  NetState state(tables, {std::move(stage_of), {}}, limits.stop);
   StagePartition before = PartitionOf(state, shape.replicas);
   if (Index(tables.num_nets()) * pool_of_stage.size() > kMaxRefinementCells) return before;
   const int32_t moves = RefineStages(blocks_.precedence, options_.refinement_steps, limits, state);
@@ -268,6 +273,8 @@ StagePartition StagePartitioner::Refined(const StageShape& shape, const std::vec
   after.refinement_moves = moves;
   // Loads never get worse; all-reduces may.
   return after.predicted < before.predicted ? after : before;
+} catch (const Interrupted&) {
+  return std::nullopt;
 }
 
 StagePartition StagePartitioner::PartitionOf(const NetState& state, int32_t replicas) const {

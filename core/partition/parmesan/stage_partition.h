@@ -91,9 +91,11 @@ class StagePartitioner {
                                   const SolveLimits& limits, TaskArena& arena, int64_t& work) const;
   int64_t AllReduceShare(const std::vector<OperatorId>& operators, int32_t replicas) const;
   NetInstance StageNets(const StageShape& shape, const std::vector<std::size_t>& pool_of_stage) const;
-  StagePartition Refined(const StageShape& shape, const BlockSplit& split, const SolveLimits& limits) const;
-  StagePartition Refined(const StageShape& shape, const std::vector<std::size_t>& pool_of_stage,
-                         std::vector<int32_t> stage_of, const SolveLimits& limits) const;
+  // nullopt: cancelled.
+  std::optional<StagePartition> Refined(const StageShape& shape, const BlockSplit& split,
+                                        const SolveLimits& limits) const;
+  std::optional<StagePartition> Refined(const StageShape& shape, const std::vector<std::size_t>& pool_of_stage,
+                                        std::vector<int32_t> stage_of, const SolveLimits& limits) const;
   StagePartition PartitionOf(const NetState& state, int32_t replicas) const;
 
   const UniformLinksProblem& flat_;

@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <cstdint>
 #include <optional>
+#include <stop_token>
 #include <vector>
 
+#include "core/base/interruption.h"
 #include "core/cost/plan_costing.h"
 #include "tests/core/partition/noncontiguous/net_case.h"
 
@@ -36,6 +38,14 @@ void ExpectEqual(const NetState& state, const NetState& fresh) {
     EXPECT_EQ(state.loads(device).total(), fresh.loads(device).total());
     EXPECT_EQ(state.overflow(device), fresh.overflow(device));
   }
+}
+
+TEST(NetStateTest, IsNotMadeForWhoeverIsCancelled) {
+  const NetCase test(/*seed=*/1);
+  const std::stop_source source;
+  source.request_stop();
+  const NetAssignment assignment{std::vector<int32_t>(Index(test.tables.num_groups()), 0), {}};
+  EXPECT_THROW(NetState(test.tables, assignment, source.get_token()), Interrupted);
 }
 
 TEST(NetStateTest, CostsWhatThePlanCosts) {
