@@ -50,10 +50,10 @@ NetState::NetState(const NetTables& tables, NetAssignment assignment, const std:
 
 void NetState::MakeCounts(std::size_t cells, const std::stop_token& stop) {
   count_.reserve(cells);
-  while (count_.size() < cells) {
+  do {
     if (stop.stop_requested()) throw Interrupted(Interruption::kCancelled);
     count_.resize(std::min(cells, count_.size() + kCellsAtOnce));
-  }
+  } while (count_.size() < cells);
 }
 
 void NetState::CountGroups() {
