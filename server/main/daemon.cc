@@ -154,6 +154,14 @@ class GrpcDaemon final : public Daemon {
         shares_(configuration.engine.memory_budget_bytes),
         finder_({engine_, executor_, serving_, storing_, claims_.get()}, shares_.sharing),
         answers_(configuration.engine.cache_bytes),
+        uploads_(kMaxUploads, shares_.uploading),
+        unpacked_({.max_bytes = shares_.unpacking,
+                   .max_hold = configuration.engine.memory_budget_bytes / 2,
+                   .holders = "requests that are read"}),
+        batches_({.max_bytes = shares_.batching,
+                  .max_hold = configuration.engine.memory_budget_bytes / 2,
+                  .holders = "batches"}),
+        unsent_({.max_bytes = shares_.answering, .send_timeout = configuration.send_timeout}),
         storing_({.max_running = kStoringThreads,
                   .spare = kSpareThreads,
                   .max_waiting = kMaxUnread,
@@ -185,14 +193,6 @@ class GrpcDaemon final : public Daemon {
                      .max_running = kRetrievalThreads,
                      .max_waiting = kMaxUnread,
                      .max_bytes = shares_.looking_up + configuration.engine.max_message_bytes}),
-        uploads_(kMaxUploads, shares_.uploading),
-        unpacked_({.max_bytes = shares_.unpacking,
-                   .max_hold = configuration.engine.memory_budget_bytes / 2,
-                   .holders = "requests that are read"}),
-        batches_({.max_bytes = shares_.batching,
-                  .max_hold = configuration.engine.memory_budget_bytes / 2,
-                  .holders = "batches"}),
-        unsent_({.max_bytes = shares_.answering, .send_timeout = configuration.send_timeout}),
         operations_(engine_, store_.get(), [this] { WakeRunner(); }),
         connections_(GrpcConnectionLimits(configuration.connections, TransportBytes(configuration.engine),
                                           configuration.engine.max_message_bytes)),
@@ -605,6 +605,11 @@ class GrpcDaemon final : public Daemon {
   const MemoryShares shares_;
   PlanFinder finder_;
   AnswerCache answers_;
+  // What a worker destroys with a job counts here, also when the call is over already.
+  Uploads uploads_;
+  MemoryAccount unpacked_;
+  MemoryAccount batches_;
+  UnsentAnswers unsent_;
   Executor storing_;
   Executor serving_;
   Executor long_reads_;
@@ -614,10 +619,6 @@ class GrpcDaemon final : public Daemon {
   Executor lookups_;
   Executor retrievals_;
   PlanFinder::Ending finder_ending_{finder_};
-  Uploads uploads_;
-  MemoryAccount unpacked_;
-  MemoryAccount batches_;
-  UnsentAnswers unsent_;
   Operations operations_;
   Connections connections_;
   PlanningServiceImpl service_;
