@@ -1,8 +1,8 @@
 #include "core/graph/graph_copy.h"
 
 #include <cstddef>
-#include <vector>
 
+#include "core/base/all_ids.h"
 #include "core/base/interruption.h"
 
 namespace planwright {
@@ -14,12 +14,7 @@ constexpr std::size_t kUnitsPerTensor = 64;
 
 }  // namespace
 
-OperatorGraph CopyOf(const OperatorGraph& graph) {
-  std::vector<OperatorId> order;
-  order.reserve(graph.operators.size());
-  for (std::size_t op = 0; op < graph.operators.size(); ++op) order.emplace_back(op);
-  return CopyOf(graph, order);
-}
+OperatorGraph CopyOf(const OperatorGraph& graph) { return CopyOf(graph, AllIds<OperatorId>(graph.operators.size())); }
 
 OperatorGraph CopyOf(const OperatorGraph& graph, std::span<const OperatorId> order) {
   // Names all members, so that no new one is forgotten.

@@ -11,6 +11,7 @@
 #include <utility>
 #include <variant>
 
+#include "core/base/all_ids.h"
 #include "core/base/index.h"
 #include "core/base/interruption.h"
 #include "core/base/random.h"
@@ -76,14 +77,6 @@ Renumbering<Id> Numbered(std::vector<Id> given) {
   for (std::size_t i = 0; i < given.size(); ++i) numbering.canonical[given[i].index()] = Id(i);
   numbering.given = std::move(given);
   return numbering;
-}
-
-template <typename Id>
-std::vector<Id> AsGiven(std::size_t count) {
-  std::vector<Id> ids;
-  ids.reserve(count);
-  for (std::size_t i = 0; i < count; ++i) ids.emplace_back(i);
-  return ids;
 }
 
 // ---------------------------------------------------------------- devices
@@ -156,7 +149,7 @@ std::vector<DeviceId> OrderByNearness(const Cluster& cluster, std::vector<Device
 }
 
 Renumbering<DeviceId> NumberDevices(const Cluster& cluster) {
-  std::vector<DeviceId> order = AsGiven<DeviceId>(cluster.devices.size());
+  std::vector<DeviceId> order = AllIds<DeviceId>(cluster.devices.size());
   const bool is_alike = std::holds_alternative<HostStagedInterconnect>(cluster.interconnect) ||
                         std::holds_alternative<UniformInterconnect>(cluster.interconnect);
   const bool has_pairs = std::holds_alternative<LinksInterconnect>(cluster.interconnect) ||

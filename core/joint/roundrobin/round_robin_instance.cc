@@ -6,6 +6,7 @@
 #include <utility>
 #include <variant>
 
+#include "core/base/all_ids.h"
 #include "core/cost/terms/cost_table.h"
 #include "core/joint/operators/operator_share.h"
 
@@ -61,7 +62,7 @@ class Builder {
 
  private:
   void OrderOperators() {
-    for (std::size_t op = 0; op < graph_.operators.size(); ++op) instance_.ids.emplace_back(op);
+    instance_.ids = AllIds<OperatorId>(graph_.operators.size());
     std::sort(instance_.ids.begin(), instance_.ids.end(), [&](OperatorId a, OperatorId b) {
       return graph_.operators[a.index()].name < graph_.operators[b.index()].name;
     });

@@ -52,6 +52,7 @@ std::vector<int32_t> BlocksThatHold(const BlockInstance& blocks, const BlockInst
                                     std::size_t num_operators) {
   const std::vector<int32_t> joined_of = GroupOfEach(joined.operators, num_operators);
   std::vector<int32_t> holder;
+  holder.reserve(blocks.operators.size());
   for (const std::vector<OperatorId>& operators : blocks.operators) {
     holder.push_back(joined_of[operators.front().index()]);
   }
@@ -225,6 +226,7 @@ std::optional<StagePartition> StagePartitioner::Refined(const StageShape& shape,
     pool_of_stage.push_back(pools[stage.pool]);
   }
   std::vector<int32_t> stage_of;
+  stage_of.reserve(cluster_of_.size());
   for (const int32_t cluster : cluster_of_) stage_of.push_back(stage_of_cluster[Index(cluster)]);
   return Refined(shape, pool_of_stage, std::move(stage_of), limits);
 }
@@ -239,7 +241,7 @@ std::optional<StagePartition> StagePartitioner::Refine(const StageShape& shape, 
   std::vector<int32_t> stage_of;
   std::vector<bool> is_used(stages.size(), false);
   for (std::size_t block = 0; block < blocks_.operators.size(); ++block) {
-    int32_t stage = static_cast<int32_t>(stages.size());
+    auto stage = static_cast<int32_t>(stages.size());
     for (const OperatorId op : blocks_.operators[block]) stage = std::min(stage, stage_of_operator[op.index()]);
     for (const int32_t before : blocks_.precedence.predecessors(static_cast<int32_t>(block))) {
       stage = std::max(stage, stage_of[Index(before)]);

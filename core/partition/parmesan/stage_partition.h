@@ -91,7 +91,7 @@ class StagePartitioner {
                                   const SolveLimits& limits, TaskArena& arena, int64_t& work) const;
   int64_t AllReduceShare(const std::vector<OperatorId>& operators, int32_t replicas) const;
   NetInstance StageNets(const StageShape& shape, const std::vector<std::size_t>& pool_of_stage) const;
-  // nullopt: cancelled.
+  // nullopt: interrupted.
   std::optional<StagePartition> Refined(const StageShape& shape, const BlockSplit& split,
                                         const SolveLimits& limits) const;
   std::optional<StagePartition> Refined(const StageShape& shape, const std::vector<std::size_t>& pool_of_stage,
