@@ -332,20 +332,10 @@ absl::StatusOr<Exported> ExportJointDeepspeed(const ExportInput& input) {
                       "}\n"
                       "\n"
                       "\n"
-                      "class PlannedPipelineModule(PipelineModule):\n"
-                      "    \"\"\"Stages as planned; %d layers stand before the first of %d numbered ones.\"\"\"\n"
-                      "\n"
-                      "    BOUNDARIES = [%s]\n"
-                      "\n"
-                      "    def _partition_layers(self, method=\"uniform\"):\n"
-                      "        # The last stage takes whatever follows the numbered layers.\n"
-                      "        self.parts = self.BOUNDARIES + [len(self._layer_specs)]\n"
-                      "        stage = self._topo.get_coord(self.global_rank).pipe\n"
-                      "        self._set_bounds(start=self.parts[stage], stop=self.parts[stage + 1])\n",
+                      "%s",
                       pipeline->num_stages, pipeline->tensor, pipeline->data, *recomputes ? 1 : 0,
                       pipeline->global_batch, pipeline->samples, pipeline->micro_batches, shards ? 1 : 0,
-                      input.layer_offset, CountLayers(pipeline->runs),
-                      DeepspeedBoundaries(pipeline->runs, input.layer_offset)),
+                      DeepspeedModule(pipeline->runs, input.layer_offset)),
       absl::StrCat(
           "give PlannedPipelineModule topology=TOPOLOGY and activation_checkpoint_interval; layers divided among model "
           "ranks are yours; --layer_offset says how many layers your pipeline has before the first numbered one",

@@ -1,6 +1,7 @@
 #include "client/exporter/layouts.h"
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 
 namespace planwright::client {
@@ -68,14 +69,25 @@ std::string TorchtitanParts(const std::vector<StageLayers>& stages, const char* 
   return parts;
 }
 
-std::string DeepspeedBoundaries(const std::vector<StageLayers>& stages, int layer_offset) {
+std::string DeepspeedModule(const std::vector<StageLayers>& stages, int layer_offset) {
   std::vector<std::string> boundaries = {"0"};
   auto next = static_cast<std::size_t>(layer_offset);
   for (std::size_t i = 1; i < stages.size(); ++i) {
     next += stages[i - 1].num_layers;
     boundaries.push_back(absl::StrCat(next));
   }
-  return absl::StrJoin(boundaries, ", ");
+  return absl::StrFormat(
+      "class PlannedPipelineModule(PipelineModule):\n"
+      "    \"\"\"Stages as planned; %d layers stand before the first of %d numbered ones.\"\"\"\n"
+      "\n"
+      "    BOUNDARIES = [%s]\n"
+      "\n"
+      "    def _partition_layers(self, method=\"uniform\"):\n"
+      "        # The last stage takes whatever follows the numbered layers.\n"
+      "        self.parts = self.BOUNDARIES + [len(self._layer_specs)]\n"
+      "        stage = self._topo.get_coord(self.global_rank).pipe\n"
+      "        self._set_bounds(start=self.parts[stage], stop=self.parts[stage + 1])\n",
+      layer_offset, CountLayers(stages), absl::StrJoin(boundaries, ", "));
 }
 
 }  // namespace planwright::client

@@ -25,9 +25,9 @@ inline constexpr char kTorchtitanTomlHead[] = "output";
 // "    [\"tok_embeddings\", \"layers.0\"],\n".
 std::string TorchtitanParts(const std::vector<StageLayers>& stages, const char* head, const char* indent);
 
-// The boundaries of DeepSpeed's PipelineModule without the last: "0, 20, 41". `layer_offset`: layers before the first
+// A class derived from DeepSpeed's PipelineModule that divides layers so. `layer_offset`: layers before the first
 // numbered one.
-std::string DeepspeedBoundaries(const std::vector<StageLayers>& stages, int layer_offset);
+std::string DeepspeedModule(const std::vector<StageLayers>& stages, int layer_offset);
 
 }  // namespace planwright::client
 

@@ -141,20 +141,10 @@ absl::StatusOr<Exported> ExportDeepspeed(const ExportInput& input) {
   const auto stages = OneFOneBPipelineOf(input, "deepspeed");
   if (!stages.ok()) return stages.status();
   return Exported{
-      absl::StrFormat("from deepspeed.pipe import PipelineModule\n"
-                      "\n"
-                      "\n"
-                      "class PlannedPipelineModule(PipelineModule):\n"
-                      "    \"\"\"Stages as planned; %d layers stand before the first of %d numbered ones.\"\"\"\n"
-                      "\n"
-                      "    BOUNDARIES = [%s]\n"
-                      "\n"
-                      "    def _partition_layers(self, method=\"uniform\"):\n"
-                      "        # The last stage takes whatever follows the numbered layers.\n"
-                      "        self.parts = self.BOUNDARIES + [len(self._layer_specs)]\n"
-                      "        stage = self._topo.get_coord(self.global_rank).pipe\n"
-                      "        self._set_bounds(start=self.parts[stage], stop=self.parts[stage + 1])\n",
-                      input.layer_offset, CountLayers(*stages), DeepspeedBoundaries(*stages, input.layer_offset)),
+      absl::StrCat("from deepspeed.pipe import PipelineModule\n"
+                   "\n"
+                   "\n",
+                   DeepspeedModule(*stages, input.layer_offset)),
       absl::StrFormat("use it in place of PipelineModule, with num_stages=%d; --layer_offset says how many layers your "
                       "pipeline has before the first numbered one",
                       stages->size())};

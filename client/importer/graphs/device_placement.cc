@@ -13,6 +13,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "client/importer/graphs/median.h"
 #include "client/importer/graphs/number_limits.h"
 #include "client/importer/reading/json_fields.h"
 #include "client/library/error_details.h"
@@ -66,12 +67,7 @@ class GraphReader {
   }
 
   // Half of the transfers that state a size would need a faster link than this. 0: no transfer states one.
-  double MedianBytesPerSecond() {
-    if (bytes_per_second_.empty()) return 0;
-    const auto middle = bytes_per_second_.begin() + static_cast<std::ptrdiff_t>(bytes_per_second_.size() / 2);
-    std::nth_element(bytes_per_second_.begin(), middle, bytes_per_second_.end());
-    return *middle;
-  }
+  double MedianBytesPerSecond() const { return Median(bytes_per_second_).value_or(0); }
 
  private:
   void ReadCluster(FieldReader& reader) {

@@ -14,6 +14,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "client/importer/graphs/class_times.h"
+#include "client/importer/graphs/median.h"
 #include "client/importer/graphs/number_limits.h"
 #include "client/importer/reading/json_fields.h"
 #include "client/library/error_details.h"
@@ -69,12 +70,7 @@ class PiperReader {
   }
 
   // The median time of the forward and backward passes of all nodes.
-  double MedianMs() {
-    if (times_ms_.empty()) return 0;
-    const auto middle = times_ms_.begin() + static_cast<std::ptrdiff_t>(times_ms_.size() / 2);
-    std::nth_element(times_ms_.begin(), middle, times_ms_.end());
-    return *middle;
-  }
+  double MedianMs() const { return Median(times_ms_).value_or(0); }
 
   bool assumed_forward_share() const { return assumed_forward_share_; }
   bool takes_larger_sync() const { return takes_larger_sync_; }
