@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdlib>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -71,28 +70,6 @@ constexpr std::array kSettings =
                                      "max_reviews",    "max_connections",    "max_requests_per_second",
                                      "drain_delay",    "reload_interval",    "log_format",
                                      "validate_config"});
-
-std::optional<std::string> Getenv(const std::string& name) {
-  const char* value = std::getenv(name.c_str());
-  return value == nullptr ? std::nullopt : std::optional<std::string>(value);
-}
-
-bool HasArgument(std::span<char*> arguments, std::string_view name) {
-  return std::find(arguments.begin() + 1, arguments.end(), name) != arguments.end();
-}
-
-absl::Status ApplyOtherSources(std::span<char*> arguments) {
-  const std::string file = server::ConfigFile(arguments, &Getenv);
-  if (!file.empty()) {
-    const auto text = server::ReadTextFile(file);
-    if (!text.ok()) return absl::InvalidArgumentError(absl::StrCat("--config: ", text.status().message()));
-    const auto settings = server::ParseConfigText(*text, file);
-    if (!settings.ok()) return settings.status();
-    const absl::Status applied = server::ApplySettings(*settings, kSettings);
-    if (!applied.ok()) return applied;
-  }
-  return server::ApplySettings(server::ReadEnvironment(kSettings, &Getenv), kSettings);
-}
 
 std::chrono::milliseconds PositiveTime(absl::Duration value, const char* flag, ViolationList& violations) {
   if (value < absl::Milliseconds(1) || value > absl::Hours(24)) {
@@ -212,15 +189,15 @@ absl::StatusOr<Settings> ReadSettings() {
 absl::StatusOr<Invocation> ReadInvocation(int argc, char** argv) {
   const std::span<char*> arguments(argv, static_cast<std::size_t>(argc));
   Invocation invocation;
-  if (HasArgument(arguments, "--help") || HasArgument(arguments, "-h")) {
+  if (server::HasArgument(arguments, {"--help", "-help", "-h"})) {
     invocation.action = Action::kHelp;
     return invocation;
   }
-  if (HasArgument(arguments, "--version")) {
+  if (server::HasArgument(arguments, {"--version", "-version"})) {
     invocation.action = Action::kVersion;
     return invocation;
   }
-  const absl::Status applied = ApplyOtherSources(arguments);
+  const absl::Status applied = server::ApplyFileAndEnvironment(arguments, kSettings);
   if (!applied.ok()) return applied;
   const std::vector<char*> rest = absl::ParseCommandLine(argc, argv);
   if (rest.size() > 1) return absl::InvalidArgumentError(absl::StrCat("\"", rest[1], "\" is not a flag (see --help)"));

@@ -1,12 +1,15 @@
 #include "server/main/configuration/config_sources.h"
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "absl/flags/reflection.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "core/base/status_macros.h"
 #include "core/base/strings.h"
+#include "server/main/tls/text_file.h"
 
 namespace planwright::server {
 namespace {
@@ -14,6 +17,14 @@ namespace {
 std::string Unquote(absl::string_view text) {
   if (text.size() >= 2 && text.front() == '"' && text.back() == '"') text = text.substr(1, text.size() - 2);
   return std::string(text);
+}
+
+absl::Status ApplyFile(const std::string& file, std::span<const std::string_view> names) {
+  if (file.empty()) return absl::OkStatus();
+  const absl::StatusOr<std::string> text = ReadTextFile(file);
+  if (!text.ok()) return absl::InvalidArgumentError(absl::StrCat("--config: ", text.status().message()));
+  ASSIGN_OR_RETURN(const std::vector<Setting> settings, ParseConfigText(*text, file));
+  return ApplySettings(settings, names);
 }
 
 }  // namespace
@@ -47,6 +58,11 @@ std::vector<Setting> ReadEnvironment(std::span<const std::string_view> names,
   return settings;
 }
 
+std::optional<std::string> Getenv(const std::string& name) {
+  const char* value = std::getenv(name.c_str());
+  return value == nullptr ? std::nullopt : std::optional<std::string>(value);
+}
+
 std::optional<std::string> ArgumentOf(std::span<char*> arguments, std::string_view flag) {
   for (std::size_t i = 1; i < arguments.size(); ++i) {
     std::string_view argument = arguments[i];
@@ -60,10 +76,10 @@ std::optional<std::string> ArgumentOf(std::span<char*> arguments, std::string_vi
   return std::nullopt;
 }
 
-std::string ConfigFile(std::span<char*> arguments,
-                       const std::function<std::optional<std::string>(const std::string&)>& getenv) {
-  const std::optional<std::string> stated = ArgumentOf(arguments, "config");
-  return stated.has_value() ? *stated : getenv("PLANWRIGHT_CONFIG").value_or("");
+bool HasArgument(std::span<char*> arguments, std::initializer_list<std::string_view> names) {
+  return std::any_of(arguments.begin() + 1, arguments.end(), [&](std::string_view argument) {
+    return std::find(names.begin(), names.end(), argument) != names.end();
+  });
 }
 
 absl::Status ApplySettings(std::span<const Setting> settings, std::span<const std::string_view> names) {
@@ -79,6 +95,12 @@ absl::Status ApplySettings(std::span<const Setting> settings, std::span<const st
     }
   }
   return absl::OkStatus();
+}
+
+absl::Status ApplyFileAndEnvironment(std::span<char*> arguments, std::span<const std::string_view> names) {
+  const std::optional<std::string> stated = ArgumentOf(arguments, "config");
+  RETURN_IF_ERROR(ApplyFile(stated.has_value() ? *stated : Getenv("PLANWRIGHT_CONFIG").value_or(""), names));
+  return ApplySettings(ReadEnvironment(names, &Getenv), names);
 }
 
 }  // namespace planwright::server

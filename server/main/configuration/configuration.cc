@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdlib>
 #include <limits>
 #include <optional>
 #include <span>
@@ -29,7 +28,6 @@
 #include "server/main/configuration/flag_files.h"
 #include "server/main/configuration/listen_address.h"
 #include "server/main/configuration/log_level.h"
-#include "server/main/tls/text_file.h"
 #include "server/observability/span_exporter.h"
 #include "server/pages/plan_pages.h"
 #include "server/serving/admission/resources.h"
@@ -200,25 +198,6 @@ constexpr std::array kSettings = std::to_array<std::string_view>({"listen_addres
                                                                   "log_level",
                                                                   "otlp_endpoint",
                                                                   "validate_config"});
-
-std::optional<std::string> Getenv(const std::string& name) {
-  const char* value = std::getenv(name.c_str());
-  return value == nullptr ? std::nullopt : std::optional<std::string>(value);
-}
-
-absl::Status ApplyConfigFile(const std::string& file) {
-  if (file.empty()) return absl::OkStatus();
-  const absl::StatusOr<std::string> text = ReadTextFile(file);
-  if (!text.ok()) return absl::InvalidArgumentError(absl::StrCat("--config: ", text.status().message()));
-  ASSIGN_OR_RETURN(const std::vector<Setting> settings, ParseConfigText(*text, file));
-  return ApplySettings(settings, kSettings);
-}
-
-bool HasArgument(std::span<char*> arguments, std::initializer_list<std::string_view> names) {
-  return std::any_of(arguments.begin() + 1, arguments.end(), [&](std::string_view argument) {
-    return std::find(names.begin(), names.end(), argument) != names.end();
-  });
-}
 
 // Flags that there are not, which Abseil would end the program for without a hint. Flags of Abseil's own are its
 // business.
@@ -521,8 +500,7 @@ absl::Status SetFlags(int argc, char** argv) {
   const std::span<char*> arguments(argv, static_cast<std::size_t>(argc));
   RETURN_IF_ERROR(CheckFlagNames(arguments));
   RETURN_IF_ERROR(CheckFlagFiles(arguments));
-  RETURN_IF_ERROR(ApplyConfigFile(ConfigFile(arguments, &Getenv)));
-  RETURN_IF_ERROR(ApplySettings(ReadEnvironment(kSettings, &Getenv), kSettings));
+  RETURN_IF_ERROR(ApplyFileAndEnvironment(arguments, kSettings));
   const std::vector<char*> rest = absl::ParseCommandLine(argc, argv);
   if (rest.size() <= 1) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat("unexpected argument \"", rest[1], "\" (see --help)"));

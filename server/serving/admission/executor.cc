@@ -10,6 +10,17 @@
 
 namespace planwright::server {
 
+Executor::Visit::Visit(Executor& executor) : executor_(executor) {
+  const std::lock_guard lock(executor_.mutex_);
+  ++executor_.visits_;
+}
+
+Executor::Visit::~Visit() {
+  // The executor may be gone once the lock is.
+  const std::lock_guard lock(executor_.mutex_);
+  if (--executor_.visits_ == 0) executor_.visits_ended_.notify_all();
+}
+
 Executor::Executor(Options options)
     : options_(std::move(options)),
       room_({.count = int64_t{options_.max_running} + options_.max_waiting, .bytes = options_.max_bytes}) {
@@ -21,7 +32,8 @@ Executor::~Executor() {
   StopAdmission();
   StopAll();
   {
-    const std::lock_guard lock(mutex_);
+    std::unique_lock lock(mutex_);
+    visits_ended_.wait(lock, [this] { return visits_ == 0; });
     ending_ = true;
   }
   WakeAll();
@@ -33,6 +45,7 @@ absl::Status Executor::Submit(QueuedJob job) {
     job.run(Admission(job));
     return absl::OkStatus();
   }
+  const Visit visit(*this);
   Watch(job);
   const uint64_t number = job.number;
   const std::stop_source stop = job.stop;
@@ -56,6 +69,7 @@ absl::Status Executor::Submit(QueuedJob job) {
 }
 
 void Executor::Requeue(QueuedJob job) {
+  const Visit visit(*this);
   Watch(job);
   job.has_place = true;
   const uint64_t number = job.number;

@@ -71,7 +71,8 @@ class Executor {
   };
 
   explicit Executor(Options options);
-  // As StopAdmission and StopAll; waits for the running jobs.
+  // As StopAdmission and StopAll; waits for the running jobs, and for calls that have not returned though their jobs
+  // have ended.
   ~Executor();
   Executor(const Executor&) = delete;
   Executor& operator=(const Executor&) = delete;
@@ -109,6 +110,18 @@ class Executor {
   struct Refusal {
     QueuedJob job;
     absl::Status why;
+  };
+
+  // Held by a call that queues a job: whoever waits for that job may end the executor before the call returns.
+  class Visit {
+   public:
+    explicit Visit(Executor& executor);
+    ~Visit();
+    Visit(const Visit&) = delete;
+    Visit& operator=(const Visit&) = delete;
+
+   private:
+    Executor& executor_;
   };
 
   // A spare worker looks for jobs while max_running others run.
@@ -149,6 +162,7 @@ class Executor {
   mutable std::mutex mutex_;
   std::condition_variable work_arrived_;
   std::condition_variable spare_work_arrived_;
+  std::condition_variable visits_ended_;
   // Guarded by mutex_.
   FairQueue waiting_;
   std::list<std::stop_source> running_;
@@ -163,6 +177,7 @@ class Executor {
   bool admitting_ = true;
   bool stopped_ = false;
   bool ending_ = false;
+  int visits_ = 0;
   // Last: the threads use all of the above.
   std::vector<std::jthread> workers_;
 };

@@ -12,6 +12,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -745,6 +746,24 @@ TEST(ExecutorTest, SpareThreadsMayYieldLess) {
   EXPECT_EQ(other.get_future().get(), own + 1);
   EXPECT_EQ(first.get_future().get(), own + 2);
   blocker.Release();
+}
+
+// The race of a call's last steps with the end of the executor shows under the thread sanitizer.
+TEST(ExecutorTest, EndsWithItsLastJobThoughTheCallThatQueuedItHasNotReturned) {
+  for (int i = 0; i < 200; ++i) {
+    std::promise<void> ended;
+    auto executor = std::make_unique<Executor>(Executor::Options{.max_running = 1, .max_waiting = 1});
+    std::jthread caller([&ended, queue = executor.get(), requeues = i % 2 == 0] {
+      Executor::QueuedJob job{.run = [&ended](const absl::Status& /*admission*/) { ended.set_value(); }, .tenant = "a"};
+      if (requeues) {
+        queue->Requeue(std::move(job));
+      } else {
+        EXPECT_TRUE(queue->Submit(std::move(job)).ok());
+      }
+    });
+    ended.get_future().wait();
+    executor.reset();
+  }
 }
 
 }  // namespace
