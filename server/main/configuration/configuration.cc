@@ -33,9 +33,13 @@
 #include "server/serving/admission/resources.h"
 #include "server/store/open_store.h"
 
+namespace {
+
 using planwright::server::ByteSize;
 
 constexpr absl::Duration kUnsetDefaultTimeLimit = absl::Seconds(60);
+
+}  // namespace
 
 ABSL_FLAG(std::string, listen_address, "127.0.0.1:50051",
           "where gRPC is served; port 0 takes a free one. Other than loopback needs TLS or --allow_insecure_remote");

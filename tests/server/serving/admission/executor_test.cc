@@ -753,7 +753,7 @@ TEST(ExecutorTest, EndsWithItsLastJobThoughTheCallThatQueuedItHasNotReturned) {
   for (int i = 0; i < 200; ++i) {
     std::promise<void> ended;
     auto executor = std::make_unique<Executor>(Executor::Options{.max_running = 1, .max_waiting = 1});
-    std::jthread caller([&ended, queue = executor.get(), requeues = i % 2 == 0] {
+    const std::jthread caller([&ended, queue = executor.get(), requeues = i % 2 == 0] {
       Executor::QueuedJob job{.run = [&ended](const absl::Status& /*admission*/) { ended.set_value(); }, .tenant = "a"};
       if (requeues) {
         queue->Requeue(std::move(job));
