@@ -52,11 +52,10 @@ def refusals(futures):
     return [future for future in futures if future.done() and future.exception() is not None]
 
 
-def plan_in_time(stub, metadata, count=10, seconds=CALL_SECONDS, pause=0.0):
+def plan_in_time(stub, metadata, count=10, seconds=CALL_SECONDS):
     """Plans that have to be searched for, one after the other, each within its deadline."""
     for _ in range(count):
         stub.CreatePlan(small_plan(skip_cache=True), timeout=seconds, metadata=metadata)
-        time.sleep(pause)
 
 
 def write_auth(arena, tenants):
@@ -157,8 +156,7 @@ def full_queue(arena):
         flooding.start()
         try:
             time.sleep(1)
-            # Without pauses this tenant would take a third thread of two cores for itself, beside the bystander.
-            plan_in_time(stub, MODEST, count=20, pause=0.1)
+            plan_in_time(stub, MODEST, count=30)
         finally:
             stop.set()
             flooding.join()

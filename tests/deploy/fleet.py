@@ -17,7 +17,7 @@ python_stubs.make("proto")
 import grpc  # noqa: E402
 from planwright.v1 import operation_pb2, planning_service_pb2, planning_service_pb2_grpc, problem_pb2  # noqa: E402
 
-# Enough for a thousand searches under the sanitizers on two cores (some 300 s); without them ctest's limit comes first.
+# Enough for a thousand searches under the sanitizers on two busy cores; without them ctest's limit comes first.
 PATIENCE_SECONDS = 900
 Succeeded = operation_pb2.Operation.STATE_SUCCEEDED
 
