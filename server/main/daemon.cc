@@ -69,11 +69,10 @@ constexpr int kMinPingIntervalMs = 10'000;
 constexpr std::chrono::seconds kStopGrace{10};
 
 // What computes yields to the threads that read requests and hand out answers, so that those are quick on a busy
-// machine: searches a little, since a flood keeps those threads busy as well, but not those for whoever has nothing
-// else running; what reads and writes the store more; requests that take long to read, and answers that are large, to
-// everything: they are of others, more often than not.
+// machine: searches a little, since a flood keeps those threads busy as well, but not those for whoever wants no other
+// answer at the time; what reads and writes the store more; requests that take long to read, and answers that are
+// large, to everything: they are of others, more often than not.
 constexpr int kSearchNiceness = 2;
-constexpr int kFirstSearchNiceness = 0;
 constexpr int kLookupNiceness = 10;
 constexpr int kPatientNiceness = 19;
 constexpr int kMostLongReads = 2;
@@ -176,10 +175,9 @@ class GrpcDaemon final : public Daemon {
                      .spare = LongReadThreads(configuration.engine) < kMostLongReads ? 0 : kSpareThreads,
                      .max_waiting = kMaxUnread,
                      .max_bytes = shares_.reading + configuration.engine.max_message_bytes}),
-        executor_({.nice = kSearchNiceness,
+        executor_({.backlog_nice = kSearchNiceness,
                    .max_running = configuration.engine.max_running,
                    .spare = configuration.engine.spare_running,
-                   .spare_nice = kFirstSearchNiceness,
                    .max_waiting = configuration.engine.max_waiting,
                    .max_bytes = shares_.searching,
                    .max_running_bytes = TablesOfCalls()}),

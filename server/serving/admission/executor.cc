@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string>
+#include <system_error>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -24,8 +25,7 @@ Executor::Visit::~Visit() {
 Executor::Executor(Options options)
     : options_(std::move(options)),
       room_({.count = int64_t{options_.max_running} + options_.max_waiting, .bytes = options_.max_bytes}) {
-  for (int i = 0; i < options_.max_running; ++i) workers_.emplace_back([this] { Work(Kind::kRegular); });
-  for (int i = 0; i < options_.spare; ++i) workers_.emplace_back([this] { Work(Kind::kSpare); });
+  for (int i = 0; i < options_.max_running + options_.spare; ++i) workers_.emplace_back([this] { Work(); });
 }
 
 Executor::~Executor() {
@@ -36,7 +36,7 @@ Executor::~Executor() {
     visits_ended_.wait(lock, [this] { return visits_ == 0; });
     ending_ = true;
   }
-  WakeAll();
+  work_arrived_.notify_all();
 }
 
 absl::Status Executor::Submit(QueuedJob job) {
@@ -58,9 +58,9 @@ absl::Status Executor::Submit(QueuedJob job) {
   }
   if (!refused.empty()) {
     // What stood behind them may fit.
-    WakeAll();
+    work_arrived_.notify_all();
   } else if (admitted.ok()) {
-    WakeOne();
+    work_arrived_.notify_one();
   }
   for (const Refusal& refusal : refused) refusal.job.run(refusal.why);
   // Before it was in the queue nobody could take it out.
@@ -80,7 +80,7 @@ void Executor::Requeue(QueuedJob job) {
     is_stopped = stopped_;
     Enter(std::move(job));
   }
-  WakeOne();
+  work_arrived_.notify_one();
   if (is_stopped) stop.request_stop();
   if (stop.stop_requested()) Abandon(number);
 }
@@ -99,7 +99,7 @@ void Executor::Abandon(uint64_t number) {
     for (const QueuedJob& job : gone) Release(job);
   }
   // What stood behind it may fit.
-  if (!gone.empty()) WakeAll();
+  if (!gone.empty()) work_arrived_.notify_all();
   for (const QueuedJob& job : gone) job.run(Admission(job));
 }
 
@@ -161,7 +161,7 @@ void Executor::SetTenants(TenantTable tenants) {
     waiting_.SetTenants(std::move(tenants));
   }
   // What a limit held back may run now.
-  WakeAll();
+  work_arrived_.notify_all();
 }
 
 void Executor::StopAdmission() {
@@ -208,29 +208,17 @@ bool Executor::is_admitting() const {
 
 bool Executor::AllBusy() const { return running_.size() >= static_cast<std::size_t>(options_.max_running); }
 
-void Executor::WakeOne() {
-  // Whichever of both may run it: each looks itself.
-  work_arrived_.notify_one();
-  spare_work_arrived_.notify_one();
-}
-
-void Executor::WakeAll() {
-  work_arrived_.notify_all();
-  spare_work_arrived_.notify_all();
-}
-
-void Executor::Work(Kind kind) {
-  BeNicer(kind == Kind::kSpare ? options_.spare_nice.value_or(options_.nice) : options_.nice);
+void Executor::Work() {
+  BeNicer(options_.nice);
   std::unique_lock lock(mutex_);
-  while (std::optional<QueuedJob> job = Next(kind, lock)) {
+  while (std::optional<QueuedJob> job = Next(lock)) {
     const Clock::time_point start = last_start_;
     const auto running = running_.insert(running_.end(), job->stop);
     running_bytes_ += job->running_bytes;
-    // Now that the others are busy, a spare worker may look.
-    if (AllBusy() && waiting_.waiting() > 0) spare_work_arrived_.notify_all();
+    const bool has_backlog = waiting_.Running(job->tenant) > 1 || waiting_.HasWaiting(job->tenant);
     lock.unlock();
     const absl::Status admission = Admission(*job);
-    job->run(admission);
+    Run(*job, admission, has_backlog);
     const SharedRoom::Amount held{1, job->bytes};
     const int64_t running_bytes = job->running_bytes;
     const std::string tenant = job->tenant;
@@ -243,7 +231,28 @@ void Executor::Work(Kind kind) {
   }
 }
 
-std::optional<QueuedJob> Executor::Next(Kind kind, std::unique_lock<std::mutex>& lock) {
+void Executor::Run(const QueuedJob& job, const absl::Status& admission, bool has_backlog) const {
+  const int nice = has_backlog ? options_.backlog_nice.value_or(options_.nice) : options_.nice;
+  if (nice == options_.nice || !admission.ok()) {
+    job.run(admission);
+    return;
+  }
+  // Of its own: a thread that has been nice may not be less so afterwards, without privileges.
+  std::thread nicer;
+  try {
+    nicer = std::thread([&] {
+      BeNicer(nice);
+      job.run(admission);
+    });
+  } catch (const std::system_error&) {
+    // No more threads are to be had.
+    job.run(admission);
+    return;
+  }
+  nicer.join();
+}
+
+std::optional<QueuedJob> Executor::Next(std::unique_lock<std::mutex>& lock) {
   using Who = TenantShares::Who;
   while (true) {
     const Clock::time_point now = options_.now();
@@ -251,13 +260,10 @@ std::optional<QueuedJob> Executor::Next(Kind kind, std::unique_lock<std::mutex>&
       return running_.empty() || job.running_bytes <= options_.max_running_bytes - running_bytes_;
     };
     const Who who = AllBusy() ? Who::kIdle : Who::kMany;
-    // Where fewer run, there is a regular worker for it.
-    const bool may_look = kind == Kind::kRegular || AllBusy() || ending_;
-    std::optional<QueuedJob> job =
-        may_look ? waiting_.Pop(now, ending_ ? Who::kAll : who, fits) : std::optional<QueuedJob>();
+    std::optional<QueuedJob> job = waiting_.Pop(now, ending_ ? Who::kAll : who, fits);
     if (job.has_value()) last_start_ = now;
     if (job.has_value() || ending_) return job;
-    (kind == Kind::kRegular ? work_arrived_ : spare_work_arrived_).wait(lock);
+    work_arrived_.wait(lock);
   }
 }
 
@@ -268,7 +274,7 @@ void Executor::NoteEnd(const std::string& tenant, Clock::time_point start, bool 
   if (has_run) mean_seconds_ = kMemory * mean_seconds_.value_or(seconds) + (1 - kMemory) * seconds;
   waiting_.Finish(tenant, start, now);
   // Other jobs may run now, of the tenant or for want of room, although this worker takes one of another tenant.
-  if (waiting_.waiting() > 0) WakeAll();
+  if (waiting_.waiting() > 0) work_arrived_.notify_all();
 }
 
 absl::Status Executor::Admission(const QueuedJob& job) const {

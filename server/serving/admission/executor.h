@@ -41,16 +41,15 @@ class Executor {
   using Clock = std::chrono::steady_clock;
 
   struct Options {
-    // Added to the niceness of the workers and of the threads that they start (those of oneTBB keep what the first
-    // search had that needed them); >= 0.
+    // By how much the workers yield to others (niceness.h), and those of them that are at jobs of tenants of which
+    // others run or wait: who wants one answer comes before who wants many. 0 <= nice <= backlog_nice.
     int nice = 0;
+    std::optional<int> backlog_nice = std::nullopt;
     // >= 1.
     int max_running = 1;
     // Jobs that may run besides, of tenants of which nothing runs: who comes first does not have to wait for the end of
     // what another one runs on all threads. >= 0.
     int spare = 0;
-    // In place of `nice`, of the workers that run those, >= 0: who has nothing else running comes before who has much.
-    std::optional<int> spare_nice = std::nullopt;
     // >= 0.
     int max_waiting = 0;
     // What the jobs that wait and run may hold together; a job that is alone may be larger.
@@ -124,14 +123,12 @@ class Executor {
     Executor& executor_;
   };
 
-  // A spare worker looks for jobs while max_running others run.
-  enum class Kind { kRegular, kSpare };
-
-  void Work(Kind kind);
-  // Whether no regular worker is free. REQUIRES: mutex_ is held.
+  void Work();
+  // Runs `job`, on a thread that is as nice as it has to be.
+  void Run(const QueuedJob& job, const absl::Status& admission, bool has_backlog) const;
+  // Whether max_running jobs run, so that others may only if they are of tenants of which nothing runs. REQUIRES:
+  // mutex_ is held.
   bool AllBusy() const;
-  void WakeOne();
-  void WakeAll();
   // Gives `job` its number and has it taken out of the queue when its stop is requested.
   void Watch(QueuedJob& job);
   // Answers the job of that number if it waits, because its caller has gone.
@@ -151,7 +148,7 @@ class Executor {
   // Why `job` would be too late, as far as one can tell; OK: it would not. REQUIRES: mutex_ is held.
   absl::Status Timeliness(const QueuedJob& job) const;
   // The next job, once there is one; nullopt: the executor ends. REQUIRES: `lock` holds mutex_.
-  std::optional<QueuedJob> Next(Kind kind, std::unique_lock<std::mutex>& lock);
+  std::optional<QueuedJob> Next(std::unique_lock<std::mutex>& lock);
   // A job of `tenant` that began at `start` has ended; `has_run`: it was not only answered. REQUIRES: mutex_ is held.
   void NoteEnd(const std::string& tenant, Clock::time_point start, bool has_run);
   // Takes out the waiting jobs whose callers have given up, or whose time is over. REQUIRES: mutex_ is held.
@@ -161,7 +158,6 @@ class Executor {
   std::atomic<uint64_t> numbers_{0};
   mutable std::mutex mutex_;
   std::condition_variable work_arrived_;
-  std::condition_variable spare_work_arrived_;
   std::condition_variable visits_ended_;
   // Guarded by mutex_.
   FairQueue waiting_;

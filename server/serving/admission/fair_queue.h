@@ -58,6 +58,7 @@ class FairQueue {
 
   std::size_t waiting() const { return waiting_; }
   bool HasWaiting(const std::string& tenant) const;
+  std::size_t Running(const std::string& tenant) const { return shares_.Running(tenant); }
   // How many jobs are likely to have their turn before one that `tenant` brings now.
   std::size_t Ahead(const std::string& tenant) const;
 

@@ -4,8 +4,8 @@
 
 namespace planwright::server {
 
-// Adds `by` >= 0 to the niceness of the calling thread: Linux keeps it by thread. Threads that it starts from now on
-// begin with its own.
+// Gives the calling thread the niceness of the process's first one and `by` >= 0 more, unless it has as much: Linux
+// keeps it by thread. Threads that it starts from now on begin with its own.
 void BeNicer(int by);
 
 }  // namespace planwright::server

@@ -704,8 +704,8 @@ TEST(ExecutorTest, SpareThreadsAreForWhoHasNothingRunning) {
   second.Release();
 }
 
-// What ends first leaves nobody who may look; only the next start makes room for a spare thread.
-TEST(ExecutorTest, SpareThreadsLookAgainWhenTheOthersAreBusy) {
+// Whose other job has ended may run beside as many as there may be.
+TEST(ExecutorTest, WhatEndsMakesRoomForTwo) {
   ManualClock clock;
   Executor executor({.max_running = 2, .spare = 1, .max_waiting = 5, .now = clock.now()});
   Blocker c1;
@@ -728,24 +728,59 @@ TEST(ExecutorTest, SpareThreadsLookAgainWhenTheOthersAreBusy) {
   for (Blocker* blocker : {&a1, &a2, &b2}) blocker->Release();
 }
 
-TEST(ExecutorTest, SpareThreadsMayYieldLess) {
-  const auto niceness = [] { return getpriority(PRIO_PROCESS, static_cast<id_t>(gettid())); };
-  const int own = niceness();
-  std::promise<int> first;
-  std::promise<int> other;
+int NicenessOf(pid_t thread) { return getpriority(PRIO_PROCESS, static_cast<id_t>(thread)); }
+
+// By how much the thread of a job yields more than the test.
+class Yielding {
+ public:
+  Executor::QueuedJob Seen(Executor::QueuedJob job) {
+    job.run = [this, run = std::move(job.run)](const absl::Status& admission) {
+      by_.set_value(NicenessOf(gettid()) - NicenessOf(getpid()));
+      run(admission);
+    };
+    return job;
+  }
+  int By() { return by_.get_future().get(); }
+
+ private:
+  std::promise<int> by_;
+};
+
+TEST(ExecutorTest, WhoeverWantsSeveralAnswersYieldsMore) {
+  Yielding first;
+  Yielding second;
+  Yielding other;
+  Yielding last;
+  Blocker blockers[4];
+  Executor executor({.nice = 1, .backlog_nice = 3, .max_running = 2, .spare = 1, .max_waiting = 4});
+  ASSERT_TRUE(executor.Submit(first.Seen(Of("a", blockers[0].job()))).ok());
+  EXPECT_EQ(first.By(), 1);
+  ASSERT_TRUE(executor.Submit(second.Seen(Of("a", blockers[1].job()))).ok());
+  EXPECT_EQ(second.By(), 3);
+  // Neither who comes beside them, nor what the same threads run afterwards.
+  ASSERT_TRUE(executor.Submit(other.Seen(Of("b", blockers[2].job()))).ok());
+  EXPECT_EQ(other.By(), 1);
+  for (int i = 0; i < 3; ++i) blockers[i].Release();
+  while (executor.load().running > 0) std::this_thread::yield();
+  ASSERT_TRUE(executor.Submit(last.Seen(Of("a", blockers[3].job()))).ok());
+  EXPECT_EQ(last.By(), 1);
+  blockers[3].Release();
+}
+
+TEST(ExecutorTest, WhatWaitsCountsAsWell) {
+  Yielding first;
+  Yielding last;
   Blocker blocker;
-  Executor executor({.nice = 2, .max_running = 1, .spare = 1, .spare_nice = 1, .max_waiting = 2});
-  Executor::QueuedJob job = blocker.job();
-  job.run = [&first, niceness, run = job.run](const absl::Status& admission) {
-    first.set_value(niceness());
-    run(admission);
-  };
-  ASSERT_TRUE(executor.Submit(std::move(job)).ok());
+  Executor executor({.backlog_nice = 2, .max_running = 1, .max_waiting = 3});
+  ASSERT_TRUE(executor.Submit(Of("b", blocker.job())).ok());
   blocker.WaitUntilStarted();
-  ASSERT_TRUE(executor.Submit({.run = [&](const absl::Status&) { other.set_value(niceness()); }, .tenant = "b"}).ok());
-  EXPECT_EQ(other.get_future().get(), own + 1);
-  EXPECT_EQ(first.get_future().get(), own + 2);
+  Outcome outcomes[2];
+  ASSERT_TRUE(executor.Submit(first.Seen(Of("a", outcomes[0].job()))).ok());
+  ASSERT_TRUE(executor.Submit(last.Seen(Of("a", outcomes[1].job()))).ok());
   blocker.Release();
+  EXPECT_EQ(first.By(), 2);
+  EXPECT_EQ(last.By(), 0);
+  for (Outcome& outcome : outcomes) EXPECT_TRUE(outcome.Wait().ok());
 }
 
 // The race of a call's last steps with the end of the executor shows under the thread sanitizer.
