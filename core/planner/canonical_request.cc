@@ -164,38 +164,35 @@ Renumbering<DeviceId> NumberDevices(const Cluster& cluster) {
   return Numbered(has_pairs ? OrderByNearness(cluster, std::move(order)) : std::move(order));
 }
 
-Interconnect RenumberedInterconnect(const Interconnect& given, const Renumbering<DeviceId>& devices) {
-  if (const auto* links = std::get_if<LinksInterconnect>(&given)) {
-    LinksInterconnect renumbered = *links;
-    const auto key = [](const LinksInterconnect::Link& link) {
-      return std::tuple(link.device_a, link.device_b, link.bandwidth_bytes_per_second, link.latency);
-    };
-    for (LinksInterconnect::Link& link : renumbered.links) {
-      link.device_a = devices.canonical[link.device_a.index()];
-      link.device_b = devices.canonical[link.device_b.index()];
-      if (link.device_b < link.device_a) std::swap(link.device_a, link.device_b);
-    }
-    std::ranges::sort(renumbered.links, {}, key);
-    return renumbered;
+void Renumber(LinksInterconnect& links, const Renumbering<DeviceId>& devices) {
+  for (LinksInterconnect::Link& link : links.links) {
+    link.device_a = devices.canonical[link.device_a.index()];
+    link.device_b = devices.canonical[link.device_b.index()];
+    if (link.device_b < link.device_a) std::swap(link.device_a, link.device_b);
   }
-  if (const auto* matrix = std::get_if<MatrixInterconnect>(&given)) {
-    MatrixInterconnect renumbered = *matrix;
-    const std::size_t n = devices.given.size();
-    for (std::size_t a = 0; a < n; ++a) {
-      for (std::size_t b = 0; b < n; ++b) {
-        renumbered.bandwidth_bytes_per_second[a * n + b] =
-            matrix->bandwidth_bytes_per_second[devices.given[a].index() * n + devices.given[b].index()];
-      }
+  std::ranges::sort(links.links, {}, [](const LinksInterconnect::Link& link) {
+    return std::tuple(link.device_a, link.device_b, link.bandwidth_bytes_per_second, link.latency);
+  });
+}
+
+void Renumber(MatrixInterconnect& matrix, const Renumbering<DeviceId>& devices) {
+  // Devices keep their numbers where they are many: copies of large matrices take milliseconds.
+  if (std::ranges::is_sorted(devices.given)) return;
+  std::vector<double> bandwidths;
+  bandwidths.reserve(matrix.bandwidth_bytes_per_second.size());
+  for (const DeviceId a : devices.given) {
+    for (const DeviceId b : devices.given) {
+      bandwidths.push_back(matrix.bandwidth_bytes_per_second[a.index() * devices.given.size() + b.index()]);
     }
-    return renumbered;
   }
-  return given;
+  matrix.bandwidth_bytes_per_second = std::move(bandwidths);
 }
 
 Cluster RenumberedCluster(const Cluster& given, const Renumbering<DeviceId>& devices) {
   Cluster cluster = given;
   for (std::size_t i = 0; i < devices.given.size(); ++i) cluster.devices[i] = given.devices[devices.given[i].index()];
-  cluster.interconnect = RenumberedInterconnect(given.interconnect, devices);
+  if (auto* links = std::get_if<LinksInterconnect>(&cluster.interconnect)) Renumber(*links, devices);
+  if (auto* matrix = std::get_if<MatrixInterconnect>(&cluster.interconnect)) Renumber(*matrix, devices);
   return cluster;
 }
 

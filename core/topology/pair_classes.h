@@ -29,8 +29,9 @@ class PairClasses {
   std::size_t ClassOf(DeviceId a, DeviceId b) const { return classes_[a.index() * num_devices_ + b.index()]; }
 
  private:
-  // `routes` row by row; entries of the diagonal say nothing.
-  void Fill(const std::vector<Route>& routes);
+  // `route_of` numbers of pairs, row by row; those of the diagonal are not asked for. O(pairs).
+  template <typename RouteOf>
+  void Fill(RouteOf route_of);
 
   std::size_t num_devices_ = 0;
   std::vector<Route> speeds_;
