@@ -22,6 +22,52 @@ Executor::Visit::~Visit() {
   if (--executor_.visits_ == 0) executor_.visits_ended_.notify_all();
 }
 
+// Runs what one worker hands to it: a thread that has been nice may not be less so afterwards, without privileges.
+class Executor::NicerThread {
+ public:
+  // Errors: std::system_error, there are no more threads.
+  explicit NicerThread(int nice) : thread_([this, nice] { Work(nice); }) {}
+  ~NicerThread() {
+    const std::lock_guard lock(mutex_);
+    ending_ = true;
+    arrived_.notify_one();
+  }
+  NicerThread(const NicerThread&) = delete;
+  NicerThread& operator=(const NicerThread&) = delete;
+
+  // Waits for the end of `job`.
+  void Run(const std::function<void()>& job) {
+    std::unique_lock lock(mutex_);
+    job_ = &job;
+    arrived_.notify_one();
+    ended_.wait(lock, [this] { return job_ == nullptr; });
+  }
+
+ private:
+  void Work(int nice) {
+    BeNicer(nice);
+    std::unique_lock lock(mutex_);
+    while (true) {
+      arrived_.wait(lock, [this] { return job_ != nullptr || ending_; });
+      if (job_ == nullptr) return;
+      lock.unlock();
+      (*job_)();
+      lock.lock();
+      job_ = nullptr;
+      ended_.notify_one();
+    }
+  }
+
+  std::mutex mutex_;
+  std::condition_variable arrived_;
+  std::condition_variable ended_;
+  // Guarded by mutex_.
+  const std::function<void()>* job_ = nullptr;
+  bool ending_ = false;
+  // Last: it uses all of the above.
+  std::jthread thread_;
+};
+
 Executor::Executor(Options options)
     : options_(std::move(options)),
       room_({.count = int64_t{options_.max_running} + options_.max_waiting, .bytes = options_.max_bytes}) {
@@ -210,6 +256,7 @@ bool Executor::AllBusy() const { return running_.size() >= static_cast<std::size
 
 void Executor::Work() {
   BeNicer(options_.nice);
+  std::unique_ptr<NicerThread> nicer;
   std::unique_lock lock(mutex_);
   while (std::optional<QueuedJob> job = Next(lock)) {
     const Clock::time_point start = last_start_;
@@ -218,7 +265,7 @@ void Executor::Work() {
     const bool has_backlog = waiting_.Running(job->tenant) > 1 || waiting_.HasWaiting(job->tenant);
     lock.unlock();
     const absl::Status admission = Admission(*job);
-    Run(*job, admission, has_backlog);
+    Run(*job, admission, has_backlog, nicer);
     const SharedRoom::Amount held{1, job->bytes};
     const int64_t running_bytes = job->running_bytes;
     const std::string tenant = job->tenant;
@@ -231,25 +278,21 @@ void Executor::Work() {
   }
 }
 
-void Executor::Run(const QueuedJob& job, const absl::Status& admission, bool has_backlog) const {
+void Executor::Run(const QueuedJob& job, const absl::Status& admission, bool has_backlog,
+                   std::unique_ptr<NicerThread>& nicer) const {
   const int nice = has_backlog ? options_.backlog_nice.value_or(options_.nice) : options_.nice;
   if (nice == options_.nice || !admission.ok()) {
     job.run(admission);
     return;
   }
-  // Of its own: a thread that has been nice may not be less so afterwards, without privileges.
-  std::thread nicer;
   try {
-    nicer = std::thread([&] {
-      BeNicer(nice);
-      job.run(admission);
-    });
+    if (nicer == nullptr) nicer = std::make_unique<NicerThread>(nice);
   } catch (const std::system_error&) {
     // No more threads are to be had.
     job.run(admission);
     return;
   }
-  nicer.join();
+  nicer->Run([&] { job.run(admission); });
 }
 
 std::optional<QueuedJob> Executor::Next(std::unique_lock<std::mutex>& lock) {

@@ -15,6 +15,7 @@
 #include <functional>
 #include <limits>
 #include <list>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <stop_token>
@@ -123,9 +124,12 @@ class Executor {
     Executor& executor_;
   };
 
+  class NicerThread;
+
   void Work();
-  // Runs `job`, on a thread that is as nice as it has to be.
-  void Run(const QueuedJob& job, const absl::Status& admission, bool has_backlog) const;
+  // Runs `job`, where it has to be as nice as jobs of a backlog on `nicer`, which is made when it is needed first.
+  void Run(const QueuedJob& job, const absl::Status& admission, bool has_backlog,
+           std::unique_ptr<NicerThread>& nicer) const;
   // Whether max_running jobs run, so that others may only if they are of tenants of which nothing runs. REQUIRES:
   // mutex_ is held.
   bool AllBusy() const;
