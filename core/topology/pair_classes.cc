@@ -20,8 +20,7 @@ struct Keyed {
   std::size_t pair;
 };
 
-// Sorts by key, equal ones as they were: digit by digit, the last one first. A million pairs take a tenth of what
-// comparisons would.
+// Sorts by key, equal ones as they were: digit by digit, the last one first. O(pairs).
 void SortByKey(std::vector<Keyed>& pairs) {
   constexpr int kDigitBits = 11;
   constexpr uint64_t kDigit = (1 << kDigitBits) - 1;

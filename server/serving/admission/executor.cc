@@ -262,6 +262,8 @@ void Executor::Work() {
     const Clock::time_point start = last_start_;
     const auto running = running_.insert(running_.end(), job->stop);
     running_bytes_ += job->running_bytes;
+    // Now that the others are busy, whoever has nothing running comes before those whose turn it was.
+    if (AllBusy() && waiting_.waiting() > 0) work_arrived_.notify_one();
     const bool has_backlog = waiting_.Running(job->tenant) > 1 || waiting_.HasWaiting(job->tenant);
     lock.unlock();
     const absl::Status admission = Admission(*job);

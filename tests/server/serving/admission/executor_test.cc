@@ -728,6 +728,33 @@ TEST(ExecutorTest, WhatEndsMakesRoomForTwo) {
   for (Blocker* blocker : {&a1, &a2, &b2}) blocker->Release();
 }
 
+// The call that brings d wakes one worker, which finds that it is b's turn: a job of a that does not fit had it before.
+TEST(ExecutorTest, WhatStartsMakesRoomForWhoHasNothingRunning) {
+  ManualClock clock;
+  Executor executor({.max_running = 2, .spare = 1, .max_waiting = 5, .max_running_bytes = 10, .now = clock.now()});
+  const auto of_bytes = [](const char* tenant, Blocker& blocker, int64_t bytes) {
+    Executor::QueuedJob job = Of(tenant, blocker.job());
+    job.running_bytes = bytes;
+    return job;
+  };
+  Blocker a1;
+  Blocker a2;
+  Blocker b;
+  Blocker d;
+  ASSERT_TRUE(executor.Submit(of_bytes("a", a1, 5)).ok());
+  a1.WaitUntilStarted();
+  ASSERT_TRUE(executor.Submit(of_bytes("a", a2, 8)).ok());
+  ASSERT_TRUE(executor.Submit(of_bytes("b", b, 1)).ok());
+  // The other workers have looked.
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  EXPECT_EQ(executor.load().waiting, 2);
+  clock.Advance(1);
+  ASSERT_TRUE(executor.Submit(of_bytes("d", d, 1)).ok());
+  b.WaitUntilStarted();
+  d.WaitUntilStarted();
+  for (Blocker* blocker : {&a1, &a2, &b, &d}) blocker->Release();
+}
+
 int NicenessOf(pid_t thread) { return getpriority(PRIO_PROCESS, static_cast<id_t>(thread)); }
 
 // By how much the thread of a job yields more than the test.
