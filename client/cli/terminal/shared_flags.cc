@@ -258,7 +258,8 @@ FlagGroup ProblemFlags(v1::PlanningProblem& problem, std::vector<std::string>* g
        "samples of a training step: stages, degrees, recomputation, sharding and micro-batches in one search "
        "(docs/joint-search.md); the other flags of the joint search narrow its choices"},
       {"tensor_degrees", "joint.tensor_degrees", "joint search (default: powers of two within a node)"},
-      {"context_degrees", "joint.context_degrees", "joint search (default: 1, more for long sequences)"},
+      {"context_degrees", "joint.context_degrees",
+       "joint search (default: powers of two up to 16 that leave a rank 2,048 tokens)"},
       {"expert_degrees", "joint.expert_degrees", "joint search (default: powers of two that divide the experts)"},
       {"data_degrees", "joint.data_degrees", "joint search (default: all that divide the batch)"},
       {"samples", "joint.micro_batch_samples", "joint search: of a micro-batch on one rank (default: 1,2,4,8,16)"},

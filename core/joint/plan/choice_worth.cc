@@ -26,6 +26,10 @@ bool HasNoTensorGroups(const JointPlan& plan) {
   return IsEveryStage(plan, [](const JointStage& stage) { return stage.degrees.tensor == 1; });
 }
 
+bool HasNoContextGroups(const JointPlan& plan) {
+  return IsEveryStage(plan, [](const JointStage& stage) { return stage.degrees.context == 1; });
+}
+
 bool HasOneStage(const JointPlan& plan) { return plan.stages.size() == 1; }
 
 bool HasOneSpread(const JointPlan& plan) {
@@ -66,6 +70,10 @@ std::vector<LeftOutChoice> ChoicesToLeaveOut(const JointSettings& settings) {
   }
   if (settings.tensor_degrees.size() > 1) {
     choices.push_back(WithOnly(settings, "tensor parallelism", &JointSettings::tensor_degrees, 1, HasNoTensorGroups));
+  }
+  if (settings.context_degrees.size() > 1) {
+    choices.push_back(
+        WithOnly(settings, "context parallelism", &JointSettings::context_degrees, 1, HasNoContextGroups));
   }
   AddWithoutOrder(settings, "interleaving", PipelineOrder::kInterleaved, choices);
   AddWithoutOrder(settings, "zero bubble", PipelineOrder::kZeroBubble, choices);

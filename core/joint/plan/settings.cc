@@ -7,8 +7,11 @@
 namespace planwright {
 namespace {
 
-constexpr int64_t kLongSequence = 32'768;
 constexpr int32_t kMostContext = 16;
+// Fewer tokens on a rank are hardly worth their exchange.
+constexpr int64_t kFewestTokensOfRank = 2'048;
+// Where pairs of devices have links of their own each degree is many searches for places: only for such samples.
+constexpr int64_t kLongSample = 32'768;
 constexpr int32_t kMostExpert = 64;
 constexpr int64_t kMostSamples = 16;
 
@@ -26,6 +29,16 @@ bool DividesTensors(const TransformerShape& shape, int64_t degree) {
   return shape.heads % degree == 0 && shape.hidden % degree == 0 && shape.feed_forward % degree == 0 && divides_keys;
 }
 
+// Where passes were measured, only what was measured is compared with it.
+bool MayDivideSamples(const TransformerShape& shape, bool has_nodes, int64_t degree) {
+  if (!has_nodes && shape.sequence < kLongSample) return false;
+  const std::vector<MeasuredLayer>& rows = shape.measured_layers;
+  const bool is_known = rows.empty() || std::any_of(rows.begin(), rows.end(), [degree](const MeasuredLayer& row) {
+                          return row.context_degree == degree;
+                        });
+  return is_known && shape.sequence % (2 * degree) == 0 && shape.sequence / degree >= kFewestTokensOfRank;
+}
+
 template <typename Value>
 void FillIn(std::vector<Value>& list, std::vector<Value> defaults) {
   if (list.empty()) list = std::move(defaults);
@@ -39,9 +52,9 @@ JointSettings ResolveJoint(const JointSettings& given, const TransformerShape& s
   for (const TrainingClass& part : cluster.classes) per_node = std::max<int64_t>(per_node, part.devices_per_node);
   FillIn(settings.tensor_degrees,
          PowersOfTwo<int32_t>(per_node, [&](int64_t degree) { return DividesTensors(shape, degree); }));
-  FillIn(settings.context_degrees,
-         PowersOfTwo<int32_t>(shape.sequence >= kLongSequence ? kMostContext : 1,
-                              [&](int64_t degree) { return degree == 1 || shape.sequence % (2 * degree) == 0; }));
+  FillIn(settings.context_degrees, PowersOfTwo<int32_t>(kMostContext, [&](int64_t degree) {
+           return degree == 1 || MayDivideSamples(shape, cluster.pairs == nullptr, degree);
+         }));
   FillIn(settings.expert_degrees, PowersOfTwo<int32_t>(shape.has_experts() ? kMostExpert : 1, [&](int64_t degree) {
            return degree == 1 || shape.experts % degree == 0;
          }));

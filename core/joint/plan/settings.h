@@ -10,7 +10,10 @@ namespace planwright {
 
 // `given` with every empty list filled in:
 //   tensor degrees     powers of two within a node that divide heads and widths
-//   context degrees    1; powers of two up to 16 where a sample has 32,768 tokens or more
+//   context degrees    powers of two up to 16 that leave a rank 2,048 tokens of a sample; of these only 1 where pairs
+//   of
+//                      devices have links of their own and samples fewer than 32,768 tokens, and 1 and the measured
+//                      ones where passes were measured
 //   expert degrees     1; with experts, powers of two up to 64 that divide them
 //   samples            powers of two up to 16
 //   recomputation      none, selective, full

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <vector>
@@ -12,6 +13,8 @@
 
 namespace planwright {
 namespace {
+
+using testing::ElementsAre;
 
 struct BrokenRule {
   std::string path;
@@ -75,6 +78,36 @@ TEST(JointDefaultsTest, WhatObeysTheRulesHasThem) {
   const ResolvedProblem problem =
       WithJointDefaults({request.graph, request.cluster, ResolveProblem(request.graph, request.problem)});
   EXPECT_FALSE(problem.joint->micro_batch_samples.empty());
+}
+
+std::vector<int32_t> ContextDegreesOf(const JointTestRequest& request) {
+  return WithJointDefaults({request.graph, request.cluster, ResolveProblem(request.graph, request.problem)})
+      .joint->context_degrees;
+}
+
+TEST(JointDefaultsTest, SamplesAreDividedAsFarAsRanksHaveTokens) {
+  const auto of_tokens = [](const std::string& tokens, const std::string& cluster = "dgx-h100:1") {
+    return ContextDegreesOf(RequestOf("transformer?kind=llama&layers=2&sequence=" + tokens, cluster, 8));
+  };
+  EXPECT_THAT(of_tokens("2048"), ElementsAre(1));
+  EXPECT_THAT(of_tokens("4095"), ElementsAre(1));
+  EXPECT_THAT(of_tokens("4096"), ElementsAre(1, 2));
+  EXPECT_THAT(of_tokens("8192"), ElementsAre(1, 2, 4));
+  EXPECT_THAT(of_tokens("131072"), ElementsAre(1, 2, 4, 8, 16));
+  // Where each degree is a search for places of its own.
+  EXPECT_THAT(of_tokens("8192", "torus2d:4"), ElementsAre(1));
+  EXPECT_THAT(of_tokens("32768", "torus2d:4"), ElementsAre(1, 2, 4, 8, 16));
+}
+
+TEST(JointDefaultsTest, OnlyMeasuredDivisionsOfSamplesCompeteWithMeasuredPasses) {
+  JointTestRequest request = RequestOf("llama3-8b", "dgx-h100:1", 8);
+  MeasuredLayer row;
+  row.layer = "layer";
+  request.graph.transformer->measured_layers = {row};
+  EXPECT_THAT(ContextDegreesOf(request), ElementsAre(1));
+  row.context_degree = 4;
+  request.graph.transformer->measured_layers.push_back(row);
+  EXPECT_THAT(ContextDegreesOf(request), ElementsAre(1, 4));
 }
 
 }  // namespace

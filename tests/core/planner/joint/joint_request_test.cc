@@ -131,12 +131,32 @@ TEST(JointRequestTest, SaysWhichChoicesWouldFit) {
   JointTestRequest request = RequestOf("llama3-8b", "dgx-h100:1", 8);
   request.problem.joint->num_stages = 1;
   request.problem.joint->data_degrees = {1};
+  request.problem.joint->context_degrees = {1};
   request.problem.joint->tensor_degrees = {1};
   const absl::StatusOr<Plan> whole = Make(request);
   ASSERT_TRUE(InfeasibilityOf(whole.status()).has_value()) << whole.status();
   EXPECT_THAT(std::string(whole.status().message()), HasSubstr("a tensor degree of 2"));
   request.problem.joint->tensor_degrees = {2};
   EXPECT_TRUE(Make(request).ok());
+}
+
+// 16 stages keep too much to be interleaved where a rank has all tokens of a sample.
+TEST(JointRequestTest, DividesSamplesWhereThatSavesMemory) {
+  JointTestRequest request = RequestOf("llama3-405b", "dgx-h100:512", 2'048);
+  const absl::StatusOr<Plan> divided = Make(request);
+  ASSERT_TRUE(divided.ok()) << divided.status();
+  EXPECT_EQ(divided->joint->stages.front().degrees.context, 2);
+  request.problem.joint->context_degrees = {1};
+  const absl::StatusOr<Plan> whole = Make(request);
+  ASSERT_TRUE(whole.ok()) << whole.status();
+  EXPECT_LT(ToMilliseconds(divided->objective), 0.9 * ToMilliseconds(whole->objective));
+  // The answer says what that is worth.
+  const std::vector<ChoiceWorth>& worth = divided->joint->worth;
+  const auto found = std::find_if(worth.begin(), worth.end(),
+                                  [](const ChoiceWorth& each) { return each.without == "context parallelism"; });
+  ASSERT_NE(found, worth.end());
+  EXPECT_NEAR(ToMilliseconds(found->step.value()), ToMilliseconds(whole->objective),
+              2e-3 * ToMilliseconds(whole->objective));
 }
 
 // What a limit leaves of a node has no tensor degrees, nodes have.
@@ -441,6 +461,7 @@ TEST(JointRequestTest, SaysWhichScheduleAndExpertsDoNotDivide) {
   EXPECT_THAT(why("mixtral-8x7b",
                   [](JointSettings& joint) {
                     joint.expert_degrees = {8};
+                    joint.context_degrees = {1};
                     joint.data_degrees = {4};
                   }),
               HasSubstr("no expert degree that may be chosen (8) divides"));
