@@ -4,10 +4,14 @@
 //   planwright_published_runs_benchmark --runs=FILE
 //
 // First with the built-in classes and a factor for each source, then held out: by fits to the runs of other groups that
-// begin with the defaults, and, for the order of layouts, by fits to the runs of other sources.
+// begin with the defaults, and, for the order of layouts, by fits to the runs of other sources. Last, the published
+// layouts beside the plans that the joint search makes for the same model, devices and batch, by the same costs.
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <fstream>
 #include <iostream>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <random>
@@ -22,10 +26,12 @@
 #include "absl/flags/usage.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "core/base/units.h"
 #include "core/joint/calibration/accelerators.h"
 #include "core/joint/calibration/efficiency_fit.h"
 #include "core/joint/calibration/fit_errors.h"
 #include "core/joint/calibration/read_runs.h"
+#include "tests/support/planned_runs.h"
 #include "tests/support/shared_dir.h"
 
 ABSL_FLAG(std::string, runs, "", "measured runs, comma-separated values; none: the shared ones");
@@ -39,13 +45,17 @@ constexpr int kRounds = 20;
 // Core rows in 16 bits, of which the headline errors speak.
 bool IsTypical(const JudgedRun& judged) { return judged.run->is_core && !judged.run->shape.eight_bit_products; }
 
-std::string Layout(const TrainingRun& run) {
-  std::string text = absl::StrCat("t", run.degrees.tensor, " d", run.degrees.data);
-  if (run.num_stages > 1) absl::StrAppend(&text, " p", run.num_stages);
-  if (run.chunks > 1) absl::StrAppend(&text, " v", run.chunks);
-  if (run.degrees.context > 1) absl::StrAppend(&text, " c", run.degrees.context);
-  if (run.degrees.expert > 1) absl::StrAppend(&text, " e", run.degrees.expert);
+std::string Layout(const Degrees& degrees, std::size_t num_stages, int32_t chunks) {
+  std::string text = absl::StrCat("t", degrees.tensor, " d", degrees.data);
+  if (num_stages > 1) absl::StrAppend(&text, " p", num_stages);
+  if (chunks > 1) absl::StrAppend(&text, " v", chunks);
+  if (degrees.context > 1) absl::StrAppend(&text, " c", degrees.context);
+  if (degrees.expert > 1) absl::StrAppend(&text, " e", degrees.expert);
   return text;
+}
+
+std::string Layout(const TrainingRun& run) {
+  return Layout(run.degrees, static_cast<std::size_t>(run.num_stages), run.chunks);
 }
 
 std::string_view WordOf(LayerRecomputation recomputation) {
@@ -94,6 +104,41 @@ void PrintRuns(const std::vector<JudgedRun>& judged) {
     std::cout << absl::StrFormat(" %s | %.3f | %s | %.3f | %s | %s |\n", measured, alone, Percent(error),
                                  each.step_seconds, Percent(each.StepError()), Memory(each));
   }
+}
+
+// How many layers compute anything again.
+std::string Again(const JointPlan& plan) {
+  int64_t again = 0;
+  int64_t all = 0;
+  for (const JointStage& stage : plan.stages) {
+    for (const JointChunk& chunk : stage.chunks) {
+      all += std::ssize(chunk.recomputation);
+      again += std::ssize(chunk.recomputation) -
+               std::count(chunk.recomputation.begin(), chunk.recomputation.end(), LayerRecomputation::kNone);
+    }
+  }
+  return again == 0 ? "none" : again == all ? "all" : absl::StrCat(again, " of ", all);
+}
+
+void PrintPlans(const std::vector<JudgedRun>& judged, const EfficiencyFit& fit) {
+  std::cout << "\n| run | published layout | class alone s | planned layout | micro-batch, layers that compute again | "
+               "planned s | published takes more |\n| --- | --- | --- | --- | --- | --- | --- |\n";
+  std::vector<double> gains;
+  for (const JudgedRun& each : judged) {
+    if (!each.prediction.has_value() || !each.prediction->fits) continue;
+    const std::optional<JointPlan> plan = PlanInPlaceOf(*each.run, fit.classes.at(each.run->family));
+    if (!plan.has_value()) continue;
+    const double planned = static_cast<double>(plan->step.count()) / kPicosecondsPerSecond;
+    gains.push_back(each.prediction->step_seconds / planned - 1);
+    std::cout << absl::StrFormat("| %s | %s | %.3f | %s | %d %s | %.3f | %s |\n", each.run->id, Layout(*each.run),
+                                 each.prediction->step_seconds,
+                                 Layout(plan->stages.front().degrees, plan->stages.size(), plan->chunks),
+                                 plan->micro_batch_samples, Again(*plan), planned, Percent(gains.back()));
+  }
+  const auto slower = std::count_if(gains.begin(), gains.end(), [](double gain) { return gain < -2e-4; });
+  std::cout << absl::StrFormat(
+      "\nOf %d plans %d take longer than what was published; in the median that takes %.1f %% more.\n", gains.size(),
+      slower, 100 * Summarise(gains).median);
 }
 
 void PrintErrors(const std::string& what, const std::vector<JudgedRun>& judged) {
@@ -199,6 +244,7 @@ int Main() {
     std::cout << absl::StrFormat("| %s | %.3f |\n", source, slowness);
   std::cout << "\n";
   PrintRuns(judged);
+  PrintPlans(judged, built_in);
   return 0;
 }
 

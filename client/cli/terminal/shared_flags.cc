@@ -262,7 +262,7 @@ FlagGroup ProblemFlags(v1::PlanningProblem& problem, std::vector<std::string>* g
        "joint search (default: powers of two up to 16 that leave a rank 2,048 tokens)"},
       {"expert_degrees", "joint.expert_degrees", "joint search (default: powers of two that divide the experts)"},
       {"data_degrees", "joint.data_degrees", "joint search (default: all that divide the batch)"},
-      {"samples", "joint.micro_batch_samples", "joint search: of a micro-batch on one rank (default: 1,2,4,8,16)"},
+      {"samples", "joint.micro_batch_samples", "joint search: of a micro-batch on one rank (default: 1 to 16)"},
       {"layer_recomputation", "joint.recomputation", "joint search: what layers may compute again (default: any)"},
       {"first_layers_alike", "joint.first_layers_alike",
        "joint search: every stage computes as many first layers again whole, and no others"},

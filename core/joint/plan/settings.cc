@@ -30,13 +30,28 @@ bool DividesTensors(const TransformerShape& shape, int64_t degree) {
 }
 
 // Where passes were measured, only what was measured is compared with it.
+template <typename Value>
+bool MayCompete(const TransformerShape& shape, Value MeasuredLayer::*number, int64_t value) {
+  const std::vector<MeasuredLayer>& rows = shape.measured_layers;
+  return rows.empty() ||
+         std::any_of(rows.begin(), rows.end(), [&](const MeasuredLayer& row) { return row.*number == value; });
+}
+
 bool MayDivideSamples(const TransformerShape& shape, bool has_nodes, int64_t degree) {
   if (!has_nodes && shape.sequence < kLongSample) return false;
-  const std::vector<MeasuredLayer>& rows = shape.measured_layers;
-  const bool is_known = rows.empty() || std::any_of(rows.begin(), rows.end(), [degree](const MeasuredLayer& row) {
-                          return row.context_degree == degree;
-                        });
-  return is_known && shape.sequence % (2 * degree) == 0 && shape.sequence / degree >= kFewestTokensOfRank;
+  return MayCompete(shape, &MeasuredLayer::context_degree, degree) && shape.sequence % (2 * degree) == 0 &&
+         shape.sequence / degree >= kFewestTokensOfRank;
+}
+
+// Powers of two, and on nodes all others.
+std::vector<int64_t> Samples(const TransformerShape& shape, bool has_nodes, int64_t global_batch) {
+  std::vector<int64_t> divisors;
+  for (int64_t samples = 1; samples <= kMostSamples; ++samples) {
+    const bool is_power = (samples & (samples - 1)) == 0;
+    const bool may_be = is_power || (has_nodes && MayCompete(shape, &MeasuredLayer::samples, samples));
+    if (may_be && global_batch % samples == 0) divisors.push_back(samples);
+  }
+  return divisors;
 }
 
 template <typename Value>
@@ -48,18 +63,18 @@ void FillIn(std::vector<Value>& list, std::vector<Value> defaults) {
 
 JointSettings ResolveJoint(const JointSettings& given, const TransformerShape& shape, const TrainingCluster& cluster) {
   JointSettings settings = given;
+  const bool has_nodes = cluster.pairs == nullptr;
   int64_t per_node = 1;
   for (const TrainingClass& part : cluster.classes) per_node = std::max<int64_t>(per_node, part.devices_per_node);
   FillIn(settings.tensor_degrees,
          PowersOfTwo<int32_t>(per_node, [&](int64_t degree) { return DividesTensors(shape, degree); }));
   FillIn(settings.context_degrees, PowersOfTwo<int32_t>(kMostContext, [&](int64_t degree) {
-           return degree == 1 || MayDivideSamples(shape, cluster.pairs == nullptr, degree);
+           return degree == 1 || MayDivideSamples(shape, has_nodes, degree);
          }));
   FillIn(settings.expert_degrees, PowersOfTwo<int32_t>(shape.has_experts() ? kMostExpert : 1, [&](int64_t degree) {
            return degree == 1 || shape.experts % degree == 0;
          }));
-  FillIn(settings.micro_batch_samples,
-         PowersOfTwo<int64_t>(kMostSamples, [&](int64_t samples) { return settings.global_batch % samples == 0; }));
+  FillIn(settings.micro_batch_samples, Samples(shape, has_nodes, settings.global_batch));
   if (settings.first_layers_alike) {
     FillIn(settings.recomputation, {LayerRecomputation::kNone, LayerRecomputation::kFull});
     FillIn(settings.orders, {PipelineOrder::kOneFOneB});

@@ -15,7 +15,9 @@ namespace planwright {
 //                      devices have links of their own and samples fewer than 32,768 tokens, and 1 and the measured
 //                      ones where passes were measured
 //   expert degrees     1; with experts, powers of two up to 64 that divide them
-//   samples            powers of two up to 16
+//   samples            up to 16 that divide the batch; only powers of two where pairs of devices have links of their
+//   own,
+//                      and, where passes were measured, those and the measured ones
 //   recomputation      none, selective, full
 //   sharding           optimizer; parameters
 //   orders             1F1B; interleaved

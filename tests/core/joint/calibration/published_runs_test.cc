@@ -7,9 +7,11 @@
 #include <string>
 #include <vector>
 
+#include "core/base/units.h"
 #include "core/joint/calibration/efficiency_fit.h"
 #include "core/joint/calibration/fit_errors.h"
 #include "core/joint/calibration/read_runs.h"
+#include "tests/support/planned_runs.h"
 #include "tests/support/shared_dir.h"
 
 namespace planwright {
@@ -74,6 +76,22 @@ TEST_F(PublishedRunsTest, LayoutsAreRanked) {
   const PairSummary pairs = ComparePairs(JudgeRuns(runs_, EfficiencyInForce(runs_)));
   EXPECT_GT(pairs.pairs, 40);
   EXPECT_GE(pairs.ranked_right, 0.8 * pairs.pairs);
+}
+
+// Whoever asks for nothing in particular gets no plan that is slower than what people ran on the same devices.
+TEST_F(PublishedRunsTest, PlansAreNoSlowerThanWhatPeopleRan) {
+  const EfficiencyFit in_force = EfficiencyInForce(runs_);
+  int compared = 0;
+  for (const JudgedRun& judged : JudgeRuns(runs_, in_force)) {
+    ASSERT_TRUE(judged.prediction.has_value()) << judged.run->id;
+    if (!judged.prediction->fits) continue;
+    const auto plan = PlanInPlaceOf(*judged.run, in_force.classes.at(judged.run->family));
+    ASSERT_TRUE(plan.has_value()) << judged.run->id;
+    const double seconds = static_cast<double>(plan->step.count()) / kPicosecondsPerSecond;
+    EXPECT_LE(seconds, 1.0002 * judged.prediction->step_seconds) << judged.run->id;
+    ++compared;
+  }
+  EXPECT_GT(compared, 120);
 }
 
 }  // namespace

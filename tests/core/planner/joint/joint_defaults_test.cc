@@ -99,6 +99,23 @@ TEST(JointDefaultsTest, SamplesAreDividedAsFarAsRanksHaveTokens) {
   EXPECT_THAT(of_tokens("32768", "torus2d:4"), ElementsAre(1, 2, 4, 8, 16));
 }
 
+std::vector<int64_t> SamplesOf(const JointTestRequest& request) {
+  return WithJointDefaults({request.graph, request.cluster, ResolveProblem(request.graph, request.problem)})
+      .joint->micro_batch_samples;
+}
+
+TEST(JointDefaultsTest, MicroBatchesDivideTheBatch) {
+  EXPECT_THAT(SamplesOf(RequestOf("llama3-8b", "dgx-h100:1", 512)), ElementsAre(1, 2, 4, 8, 16));
+  EXPECT_THAT(SamplesOf(RequestOf("llama3-8b", "dgx-h100:1", 60)), ElementsAre(1, 2, 3, 4, 5, 6, 10, 12, 15));
+  EXPECT_THAT(SamplesOf(RequestOf("llama3-8b", "torus2d:4", 60)), ElementsAre(1, 2, 4));
+  JointTestRequest measured = RequestOf("llama3-8b", "dgx-h100:1", 60);
+  MeasuredLayer row;
+  row.layer = "layer";
+  row.samples = 6;
+  measured.graph.transformer->measured_layers = {row};
+  EXPECT_THAT(SamplesOf(measured), ElementsAre(1, 2, 4, 6));
+}
+
 TEST(JointDefaultsTest, OnlyMeasuredDivisionsOfSamplesCompeteWithMeasuredPasses) {
   JointTestRequest request = RequestOf("llama3-8b", "dgx-h100:1", 8);
   MeasuredLayer row;
