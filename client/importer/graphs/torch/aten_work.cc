@@ -27,6 +27,12 @@ double ProductFlops(const AtenCall& call, std::size_t left) {
   return matrix == nullptr ? 0 : 2 * Out(call) * matrix->last();
 }
 
+// The products of a batch are added up.
+double SummedProductFlops(const AtenCall& call) {
+  const ExportedTensor* const right = At(call.inputs, 2);
+  return right == nullptr ? 0 : 2 * Elements(At(call.inputs, 1)) * right->last();
+}
+
 // Every output element is a sum over the weights of one output channel, [M, C / group, kernel].
 double ConvolutionFlops(const AtenCall& call, bool is_transposed) {
   const ExportedTensor* const weights = At(call.inputs, 1);
@@ -206,7 +212,8 @@ AtenWork WorkOf(const AtenCall& call) {
     return {ProductFlops(call, 0), true};
   }
   // The first operand is added.
-  if (name == "addmm" || name == "baddbmm" || name == "addbmm" || name == "addmv") return {ProductFlops(call, 1), true};
+  if (name == "addmm" || name == "baddbmm" || name == "addmv") return {ProductFlops(call, 1), true};
+  if (name == "addbmm") return {SummedProductFlops(call), true};
   if (name.starts_with("conv_transpose")) return {ConvolutionFlops(call, true), true};
   if (name.starts_with("conv") || name == "_convolution") return {ConvolutionFlops(call, call.is_transposed), true};
   if (IsAttention(name)) return {AttentionFlops(call), true};

@@ -120,6 +120,11 @@ TEST(ForeignPlanTest, ArgumentsOfMegatron) {
   const std::string first = "--num-layers 8 --pipeline-model-parallel-size 2 --decoder-first-pipeline-num-layers ";
   EXPECT_EQ(ReadPlan(absl::StrCat(first, "2 --num-virtual-stages-per-pipeline-rank 2"), 8),
             "ids,embed,l0@g0 l1,l2,l3@g1 l4@g0 l5,l6,l7,head@g1");
+  // What the first rank leaves is divided.
+  EXPECT_EQ(ReadPlan("--num-layers 8 --pipeline-model-parallel-size 4 --decoder-first-pipeline-num-layers 2", 8),
+            "ids,embed,l0,l1@g0 l2,l3@g1 l4,l5@g2 l6,l7,head@g3");
+  EXPECT_THAT(ErrorInPlan("--num-layers 8 --pipeline-model-parallel-size 4 --decoder-first-pipeline-num-layers 1", 8),
+              HasSubstr("cannot divide 8 layers among 4 stages evenly"));
   EXPECT_THAT(ErrorInPlan(absl::StrCat(first, "3 --num-virtual-stages-per-pipeline-rank 2"), 8),
               HasSubstr("cannot divide 8 layers among 4 stages evenly"));
   EXPECT_THAT(ErrorInPlan("--num-layers 6 --pipeline-model-parallel-size 2 --num-layers-per-virtual-pipeline-stage 2",
