@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <string>
 
 #include "absl/strings/str_cat.h"
@@ -212,6 +213,22 @@ TEST(NcclTestsTest, RefusesWhatMeasuresNothing) {
 TEST(ClusterFilesTest, WhatIsSaidBesideAWholeClusterIsRefused) {
   EXPECT_THAT(ClusterFileErrors("nodes: [{hosts: a, devices: 1, class: l4}]\n", EightH100()),
               ElementsAre(HasSubstr("describes the whole cluster: leave out --class")));
+  const std::vector<std::function<void(ClusterOptions&)>> options = {
+      [](ClusterOptions& each) { each.device_class = "h100"; },
+      [](ClusterOptions& each) { each.devices_per_host = 8; },
+      [](ClusterOptions& each) { each.gpu_query = "index,name"; },
+      [](ClusterOptions& each) { each.repeat = 2; },
+      [](ClusterOptions& each) { each.links["inside"] = 1e9; },
+      [](ClusterOptions& each) {
+        each.levels = {{"1", 1e9}};
+      },
+      [](ClusterOptions& each) { each.between = 1e9; }};
+  for (const auto& say : options) {
+    ClusterOptions alone;
+    say(alone);
+    EXPECT_THAT(ClusterFileErrors("nodes: [{hosts: a, devices: 1, class: l4}]\n", alone),
+                ElementsAre(HasSubstr("describes the whole cluster: leave out --class")));
+  }
   ClusterOptions repeated = EightH100();
   repeated.repeat = 2;
   EXPECT_THAT(ClusterFileErrors(kSlurm, repeated), ElementsAre(HasSubstr("--repeat is for files that describe one")));
