@@ -151,6 +151,17 @@ TEST(KubernetesNodesTest, LabelsBecomeLevelsInTheOrderThatIsSaid) {
   EXPECT_THAT(warnings, Contains("c: left out: 1 without accelerators, 1 that take no pods"));
 }
 
+TEST(KubernetesNodesTest, NodesThatSayNothingOfAcceleratorsHaveNone) {
+  ClusterOptions options;
+  options.between = 25e9;
+  const std::string others =
+      R"({"kind": "Node", "metadata": {"name": "cpu"}, "status": {"allocatable": {"cpu": "64"}}})"
+      R"(,{"kind": "Node", "metadata": {"name": "new"}})";
+  const auto [cluster, warnings] = ReadClusterFile(List(Node("a", "r1") + "," + others), options);
+  EXPECT_THAT(cluster.devices(), SizeIs(8));
+  EXPECT_THAT(warnings, Contains("c: left out: 2 without accelerators"));
+}
+
 TEST(KubernetesNodesTest, NodesOfSeveralKindsAreSeveralClasses) {
   ClusterOptions options;
   options.between = 25e9;

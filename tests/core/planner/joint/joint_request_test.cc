@@ -547,6 +547,25 @@ TEST(JointRequestTest, FindsTheFewestDevicesOfTwoClasses) {
   }
 }
 
+// Half a node of faster devices is no rest of the slower ones.
+TEST(JointRequestTest, OneFasterDeviceBesideANodeOfSlowerOnesIsEnough) {
+  JointTestRequest request = RequestOf("gpt-1.3b", "dgx-h100:2", 64);
+  const DeviceClassId slower = AddSlowerClass(request.cluster);
+  for (std::size_t d = 0; d < 8; ++d) request.cluster.devices[d].device_class = slower;
+  request.problem.joint->orders = {PipelineOrder::kOneFOneB};
+  request.problem.devices_to_use.devices = {DeviceId(8)};
+  const absl::StatusOr<Plan> one = Make(request);
+  ASSERT_TRUE(one.ok()) << one.status();
+  request.problem.devices_to_use.devices.clear();
+  for (std::size_t d = 0; d < 12; ++d) request.problem.devices_to_use.devices.emplace_back(d);
+  request.problem.objective = Objective::kMinDevices;
+  request.problem.joint->target_tokens_per_second = 0.95 * one->joint->tokens_per_second;
+  const absl::StatusOr<Plan> fewest = Make(request);
+  ASSERT_TRUE(fewest.ok()) << fewest.status();
+  EXPECT_EQ(fewest->provenance.counters.at("devices_allowed"), 1);
+  EXPECT_GE(fewest->stages.front().replicas.front().device, DeviceId(8));
+}
+
 TEST(JointRequestTest, BaselinesSayTheDevicesOfOneClassThatTheyUse) {
   JointTestRequest request = RequestOf("llama3-8b", "dgx-h100:4", 64);
   SlowLastNodes(2, request);
