@@ -52,6 +52,18 @@ constexpr char kTraining[] =
        parameter_bytes: 1000000 activation_bytes: 100000 workspace_bytes: 10)";
 // Two of them fit a device.
 constexpr char kInference[] = R"(costs { device_class: "gpu" forward_ms: 3 } memory_bytes: 400000000)";
+constexpr char kStart[] = R"pb(
+  start_from {
+    stages {
+      operators: [ "a", "b", "c" ]
+      devices: "g0"
+    }
+    stages {
+      operators: [ "d", "e", "f" ]
+      devices: "g3"
+    }
+  }
+)pb";
 constexpr char kUniform[] = "uniform { bandwidth_bytes_per_second: 1e9 }";
 constexpr char kHostStaged[] = "host_staged { bandwidth_bytes_per_second: 1e9 }";
 
@@ -295,10 +307,7 @@ TEST_F(StatedPlanTest, EveryFieldOfEveryKindOfPlanIsChecked) {
   check("full duplex", RequestFor("schedule: SCHEDULE_KIND_PERIODIC overlap: OVERLAP_FULL_DUPLEX"));
   check("non-contiguous", RequestFor("split: SPLIT_NON_CONTIGUOUS"));
   check("fewest devices", RequestFor("objective: OBJECTIVE_MIN_DEVICES target_period_ms: 30"));
-  check("moved", RequestFor(R"(start_from {
-                                stages { operators: ["a", "b", "c"] devices: "g0" }
-                                stages { operators: ["d", "e", "f"] devices: "g3" }
-                              })"));
+  check("moved", RequestFor(kStart));
   check("joint", Wire<v1::CreatePlanRequest>(R"pb(
           graph_reference: "zoo:transformer?layers=4&hidden=8192&heads=64&sequence=2048"
           cluster_reference: "zoo:dgx-h100:1"
@@ -345,6 +354,16 @@ TEST_F(StatedPlanTest, BoundsAndProofsAgreeWithEachOther) {
     changed.clear_schedule();
     changed.clear_estimate();
   }));
+}
+
+TEST_F(StatedPlanTest, MovesNeedNotBeStated) {
+  const v1::CreatePlanRequest request = RequestFor(kStart);
+  v1::Plan plan = MustPlan(request);
+  ASSERT_TRUE(plan.has_replanning());
+  plan.clear_replanning();
+  const auto evaluated = Evaluate(request, plan);
+  ASSERT_TRUE(evaluated.ok()) << evaluated.status();
+  EXPECT_TRUE(evaluated->valid()) << evaluated->DebugString();
 }
 
 TEST_F(StatedPlanTest, ListsAreComplete) {
