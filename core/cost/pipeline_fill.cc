@@ -51,7 +51,7 @@ Picoseconds StepTurns::TimeOf(Picoseconds load, int32_t replicas) const {
 }
 
 StepTurns TurnsOfStep(const ResolvedProblem& problem, const TransferTurns& turns, std::span<const StageTurns> stages) {
-  int64_t divisor = 0;
+  int64_t divisor = stages.front().replicas;
   for (const StageTurns& stage : stages) divisor = std::gcd(divisor, int64_t{stage.replicas});
   FillFromEnd fill(turns);
   for (std::size_t i = stages.size(); i > 1; --i) {

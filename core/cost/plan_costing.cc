@@ -119,6 +119,7 @@ class StageCosting {
   // REQUIRES: every stage is costed; the number of micro-batches is set.
   Picoseconds TimeOfStep() const {
     std::vector<StageTurns> stages;
+    stages.reserve(plan_.stages.size());
     for (const Stage& stage : plan_.stages) {
       stages.push_back({static_cast<int32_t>(stage.replicas.size()), stage.transfer_slots});
     }

@@ -109,7 +109,7 @@ class Program {
 
   void Extend(int32_t stages, int32_t end, int64_t behind, int64_t cap) {
     const int64_t sum = At(stages, end, behind).sum_ps;
-    if (sum == kNever || poller_.ShouldStop(8 * end)) return;
+    if (sum == kNever || poller_.ShouldStop(int64_t{8} * end)) return;
     const auto in_flight = static_cast<int32_t>(std::min<int64_t>(stages + 1, micro_batches_));
     for (std::size_t size = 0; size < sizes_.size(); ++size) {
       const int64_t columns = sizes_[size] / unit_;

@@ -16,7 +16,7 @@
 
 namespace planwright {
 
-// Of plans and bounds; raised when these change.
+// Of plans and bounds; raised when these change, also by what may be chosen where nothing is said (ResolveJoint).
 inline constexpr char kJointSearchVersion[] = "7";
 
 // Runs of layers on one device under INTERLEAVED; more are not used by anyone.

@@ -126,7 +126,10 @@ TEST(NetworkWorthTest, IsNearlyWhatARequestWithoutTheChoiceGets) {
 
 // Where all pairs are alike, choices are worth what they are on a uniform interconnect.
 TEST(NetworkWorthTest, PairsThatAreAlikeAreUniform) {
-  const auto [uniform, grid] = PlansOfAlikePairs(RequestOf("llama3-8b", "dgx-h100:2", 32), {4, 4});
+  JointTestRequest request = RequestOf("llama3-8b", "dgx-h100:2", 32);
+  // By default grids have no others.
+  request.problem.joint->context_degrees = {1};
+  const auto [uniform, grid] = PlansOfAlikePairs(request, {4, 4});
   ASSERT_TRUE(uniform.ok() && grid.ok()) << uniform.status() << grid.status();
   ASSERT_EQ(grid->joint->worth.size(), uniform->joint->worth.size());
   for (std::size_t i = 0; i < grid->joint->worth.size(); ++i) {
