@@ -20,7 +20,8 @@ std::vector<int32_t> ChunkSizes(int32_t layers, int32_t chunks) {
   std::vector<int32_t> sizes(static_cast<std::size_t>(chunks), layers / chunks);
   // The middle takes what is left over.
   const int32_t rest = layers % chunks;
-  for (int32_t i = 0; i < rest; ++i) ++sizes[static_cast<std::size_t>((chunks - rest) / 2 + i)];
+  const auto first = static_cast<std::size_t>((chunks - rest) / 2);
+  for (std::size_t i = 0; i < static_cast<std::size_t>(rest); ++i) ++sizes[first + i];
   ++sizes.front();
   ++sizes.back();
   return sizes;

@@ -302,9 +302,9 @@ class PlanCosting {
   }
 
   const std::vector<LayerPrice>& PricesOf(const JointStage& stage) {
-    PriceQuery query = StageQuery(row_, plan_, stage);
+    const PriceQuery query = StageQuery(row_, plan_, stage);
     if (prices_.empty() || query != priced_) prices_ = pricer_.PriceFor(query, plan_.per_stage);
-    priced_ = std::move(query);
+    priced_ = query;
     return prices_;
   }
 

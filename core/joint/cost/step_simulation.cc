@@ -81,7 +81,7 @@ class StepSimulator {
   }
 
  private:
-  int64_t& DoneAt(std::vector<int64_t>& passes, int64_t run, int64_t micro_batch) {
+  int64_t& DoneAt(std::vector<int64_t>& passes, int64_t run, int64_t micro_batch) const {
     return passes[static_cast<std::size_t>(run * shape_.micro_batches + micro_batch)];
   }
 

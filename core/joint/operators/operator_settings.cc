@@ -12,7 +12,7 @@ namespace {
 
 constexpr int64_t kMostSamples = 16;
 
-std::vector<int32_t> DegreesInNodes(std::vector<int32_t> degrees, const TrainingCluster& cluster) {
+std::vector<int32_t> DegreesInNodes(const std::vector<int32_t>& degrees, const TrainingCluster& cluster) {
   int32_t per_node = 1;
   for (const TrainingClass& part : cluster.classes) per_node = std::max(per_node, part.devices_per_node);
   std::vector<int32_t> held = degrees;

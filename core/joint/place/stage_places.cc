@@ -246,6 +246,7 @@ class StagePlacer {
     for (const DeviceId device : DevicesOf(parts_[PartOf(plan_.stages.front())])) {
       if (poller_.ShouldStop(static_cast<int64_t>(all.size()) * 32)) return {};
       std::vector<double> slowness;
+      slowness.reserve(all.size());
       for (const DeviceId other : all) slowness.push_back(SlownessOf(device, other));
       const auto end = slowness.begin() + static_cast<std::ptrdiff_t>(used);
       std::nth_element(slowness.begin(), end - 1, slowness.end());
@@ -253,6 +254,7 @@ class StagePlacer {
     }
     std::sort(found.begin(), found.end());
     std::vector<DeviceId> centres;
+    centres.reserve(found.size());
     for (const auto& [slowness, device] : found) centres.push_back(device);
     return centres;
   }
@@ -266,6 +268,7 @@ class StagePlacer {
   // Rank by rank the device that is nearest to those before it; the first rank of the first stage gets `first_device`.
   void Grow(DeviceId first_device) {
     std::vector<std::vector<DeviceId>> free;
+    free.reserve(parts_.size());
     for (const Part& part : parts_) free.push_back(DevicesOf(part));
     for (std::size_t s = 0; s < plan_.stages.size(); ++s) {
       const auto first = static_cast<std::size_t>(plan_.stages[s].first_slot);
@@ -308,7 +311,7 @@ class StagePlacer {
     const std::size_t kind = Draw(4);
     const std::size_t s = Draw(plan_.stages.size());
     const Degrees& degrees = plan_.stages[s].degrees;
-    const std::size_t length = static_cast<std::size_t>(Draw(2) == 0 ? int64_t{degrees.tensor} : degrees.devices());
+    const auto length = static_cast<std::size_t>(Draw(2) == 0 ? int64_t{degrees.tensor} : degrees.devices());
     const std::size_t a = part.begin + Draw(part.used - part.begin);
     const std::size_t b = part.begin + Draw(part.end - part.begin);
     if (kind < 2) {

@@ -337,6 +337,7 @@ class NetworkPlanner {
   static std::vector<DeviceClassId> ClassesOf(const JointPlan& plan, const TrainingCluster& cluster) {
     const DeviceRow row(cluster);
     std::vector<DeviceClassId> classes;
+    classes.reserve(plan.stages.size());
     for (const JointStage& stage : plan.stages) {
       classes.push_back(row.At(row.ClassOf(stage.first_slot)).device_class);
     }

@@ -67,7 +67,7 @@ class StartPlanner {
     const bool is_interleaved = plan.order == PipelineOrder::kInterleaved;
     if (is_interleaved && (plan.chunks < 2 || plan.chunks > kMostChunks)) return false;
     return Holds(settings_.orders, plan.order) && Holds(settings_.shardings, plan.sharding) &&
-           plan.per_stage <= settings_.per_stage && std::all_of(plan.stages.begin(), plan.stages.end(), has_degrees);
+           (!plan.per_stage || settings_.per_stage) && std::all_of(plan.stages.begin(), plan.stages.end(), has_degrees);
   }
 
   bool MayHaveData(int64_t data) const { return settings_.data_degrees.empty() || Holds(settings_.data_degrees, data); }

@@ -144,7 +144,7 @@ std::vector<EqualStagePipeline> BestEqualStages(const JointSpace& space, Pipelin
       if (is_zero_bubble && stages > family.micro_batches) continue;
       for (const LayerRecomputation mode : DifferingModes(space, options.front())) {
         for (const int64_t depth : space.places.starts()) {
-          if (poller.ShouldStop(100 * stages)) break;
+          if (poller.ShouldStop(int64_t{100} * stages)) break;
           std::optional<EqualStagePipeline> made = grid.Make(stages, mode, depth);
           if (made.has_value()) Insert(*std::move(made), count, best);
         }

@@ -419,8 +419,9 @@ class UseFinder {
     const int64_t count = std::max(alike.sending, alike.receiving);
     const bool are_both = alike.sending > 0 && alike.receiving > 0;
     const bool is_way = row_.cluster().pairs != nullptr;
+    const char* const direction = alike.sending > 0 ? ", out" : ", in";
     return absl::StrCat(ways_->NameOf(alike.first), count > 1 ? absl::StrCat(" x ", count) : "",
-                        are_both || is_way ? "" : (alike.sending > 0 ? ", out" : ", in"));
+                        are_both || is_way ? "" : direction);
   }
 
   StageLinkUses Named() {

@@ -293,7 +293,7 @@ std::vector<StageSlices> WholePasses(const LayerPricer& pricer, const DeviceRow&
 }
 
 int64_t TasksOf(const std::vector<PassSlice>& slices) {
-  int64_t tasks = static_cast<int64_t>(slices.size());
+  auto tasks = static_cast<int64_t>(slices.size());
   for (const PassSlice& slice : slices) {
     for (const ExchangeTime& time : slice.exchanges)
       tasks += (time.shown_ps > 0 ? 1 : 0) + (time.hidden_ps > 0 ? 1 : 0);
@@ -331,7 +331,7 @@ int64_t TasksOf(const std::vector<StageSlices>& stages, const JointPlan& plan) {
 
 int64_t MostStepTasks(const JointPlan& plan) {
   const int64_t tasks_of_passes = plan.order == PipelineOrder::kZeroBubble ? 7 : 6;
-  const int64_t stages = static_cast<int64_t>(plan.stages.size());
+  const auto stages = static_cast<int64_t>(plan.stages.size());
   const int64_t runs = SaturatingMultiply(stages, plan.chunks);
   return SaturatingAdd(SaturatingMultiply(SaturatingMultiply(runs, plan.micro_batches), tasks_of_passes), stages);
 }

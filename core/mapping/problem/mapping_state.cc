@@ -132,8 +132,8 @@ void MappingState::Undo() {
 
 Mapping MappingState::ToMapping() const {
   Mapping mapping{.devices = device_, .rings = {}};
-  for (std::size_t i = 0; i < ring_.size(); ++i) {
-    const auto vertex = Index(ring_[i]);
+  for (const int32_t ranked : ring_) {
+    const auto vertex = Index(ranked);
     if (place_[vertex] == 0) mapping.rings.emplace_back();
     mapping.rings.back().push_back(replicas_.ReplicaOf(vertex));
   }

@@ -109,7 +109,7 @@ bool DeviceSymmetry::TryBlocks(const ReplicaModel& model, double most_ms_per_byt
   bool are_some_alike = false;
   for (std::size_t block = 0; block < blocks.size(); ++block) {
     if (poller.ShouldStopNow()) return false;
-    int32_t kind = static_cast<int32_t>(block);
+    auto kind = static_cast<int32_t>(block);
     for (std::size_t other = 0; other < block && Index(kind) == block; ++other) {
       if (Index(kinds[other]) != other || blocks[other].size() != blocks[block].size()) continue;
       if (CanExchange(model, blocks[other], blocks[block])) kind = static_cast<int32_t>(other);

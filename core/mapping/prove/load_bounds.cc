@@ -148,7 +148,7 @@ class PartsByUnion {
   explicit PartsByUnion(const ReplicaModel& model) : model_(model) {}
 
   std::vector<Parts> All() const {
-    std::vector<double> speeds = JoiningSpeeds();
+    const std::vector<double> speeds = JoiningSpeeds();
     std::vector<Parts> all;
     for (const double speed : speeds) {
       Parts parts = At(speed);

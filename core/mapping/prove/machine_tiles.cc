@@ -82,6 +82,7 @@ std::vector<MachineTiles> TilesOf(const ReplicaModel& model, int32_t most_device
   }
   std::stable_sort(ways.begin(), ways.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
   std::vector<MachineTiles> all;
+  all.reserve(ways.size());
   for (auto& [bound, tiles] : ways) all.push_back(std::move(tiles));
   return all;
 }

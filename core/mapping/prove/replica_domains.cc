@@ -128,10 +128,7 @@ void ReplicaDomains::Keep(int32_t device, uint64_t stages) {
 
 bool ReplicaDomains::IsPossible() const {
   if (num_spare() < num_dead_) return false;
-  for (const int32_t count : count_) {
-    if (count < replicas_left_) return false;
-  }
-  return true;
+  return std::all_of(count_.begin(), count_.end(), [this](int32_t count) { return count >= replicas_left_; });
 }
 
 bool ReplicaDomains::Propagate(Poller& poller) {

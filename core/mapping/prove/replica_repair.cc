@@ -70,7 +70,7 @@ void ReplicaRepair::Choose(const ReplicaPlaces& replicas, std::size_t worst, Ran
   chosen_ = {worst};
   const std::size_t count = std::min(replicas.size(), static_cast<std::size_t>(2 + random.Below(kMostFreed - 1)));
   while (chosen_.size() < count) {
-    std::size_t other = static_cast<std::size_t>(random.Below(replicas.size()));
+    auto other = static_cast<std::size_t>(random.Below(replicas.size()));
     if (random.Below(4) != 0) {
       const int32_t device = replicas[worst][static_cast<std::size_t>(random.Below(replicas[worst].size()))];
       const auto near = model_.NearOf(device);

@@ -29,6 +29,7 @@ double WeightedRing(const ReplicaModel& model, int32_t stage, double ms_per_byte
 
 std::vector<double> RingSurcharges(const ReplicaModel& model) {
   std::vector<double> nearest;
+  nearest.reserve(static_cast<std::size_t>(model.num_devices()));
   for (int32_t device = 0; device < model.num_devices(); ++device) {
     nearest.push_back(model.NearOf(device)[LinksAtDevice(model) - 1].ms_per_byte);
   }
