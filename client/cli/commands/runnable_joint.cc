@@ -157,6 +157,12 @@ v1::CreatePlanRequest Within(v1::CreatePlanRequest request, const Trainer& train
   return request;
 }
 
+int64_t DevicesOf(const v1::Plan& plan) {
+  int64_t devices = 0;
+  for (const v1::Stage& stage : plan.stages()) devices += stage.replicas_size();
+  return devices;
+}
+
 class RunnableSearch {
  public:
   RunnableSearch(const Trainer& trainer, v1::CreatePlanRequest request, const JointSearchCalls& calls)
@@ -171,14 +177,17 @@ class RunnableSearch {
       best_ = *free;
       best_request_ = request_;
     } else if (request_.problem().objective() == v1::OBJECTIVE_MIN_DEVICES) {
-      return UsageError(
-          absl::StrCat("the plan on the fewest devices is none that ", std::string(trainer_.name), " runs"),
-          "Name the devices with --max_devices in place of --objective=min_devices.");
-    } else {
-      for (const Form& form : trainer_.forms) {
-        const bool is_needed = !form.one_tensor_rank || !best_.has_value();
-        if (is_needed && IsPossible(request_.problem(), form)) Try(Within(request_, trainer_, form));
+      TryAsFew(free->plan());
+      if (!best_.has_value()) {
+        return UsageError(
+            absl::StrCat("the plan on the fewest devices is none that ", std::string(trainer_.name), " runs"),
+            "Name the devices with --max_devices in place of --objective=min_devices.");
       }
+    } else {
+      TryForms(request_);
+      // The best plan of a form may divide samples as the trainer does not, and keep one that does not from being
+      // found.
+      if (MayLeaveSamplesWhole()) TryForms(WithWholeSamples());
     }
     if (!best_.has_value()) return NothingFound();
     if (!plan_id.empty()) {
@@ -193,20 +202,49 @@ class RunnableSearch {
   }
 
  private:
-  // Recomputation by layer first: where the trainer can say what comes out, or nothing better can, that is all.
-  void Try(v1::CreatePlanRequest request) {
+  // Nothing is said of context degrees.
+  bool MayLeaveSamplesWhole() const { return request_.problem().joint().context_degrees().empty(); }
+
+  v1::CreatePlanRequest WithWholeSamples() const {
+    v1::CreatePlanRequest request = request_;
+    Replace(request.mutable_problem()->mutable_joint()->mutable_context_degrees(), std::vector<int32_t>{1});
+    return request;
+  }
+
+  // On no more devices than `fewest` needs.
+  void TryAsFew(const v1::Plan& fewest) {
+    if (!MayLeaveSamplesWhole()) return;
+    const v1::CreatePlanRequest request = WithWholeSamples();
+    const auto whole = calls_.plan(request);
+    if (whole.ok() && DevicesOf(whole->plan()) <= DevicesOf(fewest)) Take(*whole, request);
+  }
+
+  // All forms; those of one tensor rank where the others have nothing.
+  void TryForms(const v1::CreatePlanRequest& request) {
+    bool has_any = false;
+    for (const Form& form : trainer_.forms) {
+      if ((form.one_tensor_rank && has_any) || !IsPossible(request.problem(), form)) continue;
+      has_any = Try(Within(request, trainer_, form)) || has_any;
+    }
+  }
+
+  // Recomputation by layer first: where the trainer can say what comes out, or nothing better can, that is all. Whether
+  // the trainer can say any of it.
+  bool Try(v1::CreatePlanRequest request) {
     const auto whole = calls_.plan(request);
     if (!whole.ok()) {
       refused_ = whole.status();
-      return;
+      return false;
     }
-    if (Take(*whole, request) || IsWorse(whole->plan().lower_bound_ms())) return;
-    if (SaysFirstLayers()) TryFirstLayers(request);
+    if (Take(*whole, request)) return true;
+    if (IsWorse(whole->plan().lower_bound_ms())) return false;
+    bool has_any = SaysFirstLayers() && TryFirstLayers(request);
     for (const v1::LayerRecomputation kind : RecomputationOf(request_.problem().joint(), trainer_)) {
       Replace(request.mutable_problem()->mutable_joint()->mutable_recomputation(), std::vector{kind});
       const auto uniform = calls_.plan(request);
-      if (uniform.ok()) Take(*uniform, request);
+      has_any = (uniform.ok() && Take(*uniform, request)) || has_any;
     }
+    return has_any;
   }
 
   // Whether some of the layers may be computed again, in the pipelines of which trainers can say that.
@@ -220,13 +258,13 @@ class RunnableSearch {
            Holds(SchedulesOf(problem, trainer_), kOneFOneB);
   }
 
-  void TryFirstLayers(v1::CreatePlanRequest request) {
+  bool TryFirstLayers(v1::CreatePlanRequest request) {
     v1::JointSearch& joint = *request.mutable_problem()->mutable_joint();
     joint.set_first_layers_alike(true);
     Replace(joint.mutable_recomputation(), std::vector{kNoRecomputation, kFull});
     Replace(joint.mutable_schedules(), std::vector{kOneFOneB});
     const auto first = calls_.plan(request);
-    if (first.ok()) Take(*first, request);
+    return first.ok() && Take(*first, request);
   }
 
   // Whether the trainer can express it.

@@ -10,7 +10,8 @@ namespace {
 constexpr int32_t kMostContext = 16;
 // Fewer tokens on a rank are hardly worth their exchange.
 constexpr int64_t kFewestTokensOfRank = 2'048;
-// Where pairs of devices have links of their own each degree is many searches for places: only for such samples.
+// Such samples are divided in any case. Others are not where pairs of devices have links of their own, as each degree
+// is many searches for places, nor as nobody measured it where passes were measured.
 constexpr int64_t kLongSample = 32'768;
 constexpr int32_t kMostExpert = 64;
 constexpr int64_t kMostSamples = 16;
@@ -38,8 +39,9 @@ bool MayCompete(const TransformerShape& shape, Value MeasuredLayer::*number, int
 }
 
 bool MayDivideSamples(const TransformerShape& shape, bool has_nodes, int64_t degree) {
-  if (!has_nodes && shape.sequence < kLongSample) return false;
-  return MayCompete(shape, &MeasuredLayer::context_degree, degree) && shape.sequence % (2 * degree) == 0 &&
+  const bool is_long = shape.sequence >= kLongSample;
+  const bool may_compete = has_nodes && MayCompete(shape, &MeasuredLayer::context_degree, degree);
+  return (is_long || may_compete) && shape.sequence % (2 * degree) == 0 &&
          shape.sequence / degree >= kFewestTokensOfRank;
 }
 

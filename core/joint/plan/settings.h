@@ -10,14 +10,12 @@ namespace planwright {
 
 // `given` with every empty list filled in:
 //   tensor degrees     powers of two within a node that divide heads and widths
-//   context degrees    powers of two up to 16 that leave a rank 2,048 tokens of a sample; of these only 1 where pairs
-//   of
-//                      devices have links of their own and samples fewer than 32,768 tokens, and 1 and the measured
-//                      ones where passes were measured
+//   context degrees    powers of two up to 16 that leave a rank 2,048 tokens of a sample. Of fewer than 32,768 tokens 1
+//                      alone where pairs of devices have links of their own, and 1 and the measured ones where passes
+//                      were measured
 //   expert degrees     1; with experts, powers of two up to 64 that divide them
-//   samples            up to 16 that divide the batch; only powers of two where pairs of devices have links of their
-//   own,
-//                      and, where passes were measured, those and the measured ones
+//   samples            up to 16 that divide the batch. Powers of two alone where pairs of devices have links of their
+//                      own, and these and the measured ones where passes were measured
 //   recomputation      none, selective, full
 //   sharding           optimizer; parameters
 //   orders             1F1B; interleaved

@@ -391,6 +391,17 @@ class JointExportsTest(unittest.TestCase):
                     "--optimizer_sharding=optimizer", "--objective=min_devices", "--runnable_on=torchtitan", code=2)
         self.assertIn("the plan on the fewest devices is none that torchtitan runs", error)
 
+    def test_runnable_on_finds_plans_beside_context_degrees_that_trainers_do_not_have(self):
+        # Without context ranks as few devices do; and Megatron-LM divides no samples where scores are kept.
+        fewest = ["--objective=min_devices", "--target_tokens_per_second=100000", "--runnable_on=deepspeed"]
+        unfused = "zoo:gpt-13b?sequence=6144&attention=unfused"
+        for flags, model, cluster, batch in ((fewest, "zoo:llama3-8b", "zoo:dgx-h100:4", 96),
+                                             (["--runnable_on=megatron"], unfused, "zoo:dgx-h100:8", 8)):
+            plan = self.plan(*flags, model=model, cluster=cluster, batch=batch)
+            self.assertEqual({stage["joint"].get("context_degree", 1) for stage in plan["stages"]}, {1})
+            whole = self.plan("--context_degrees=1", *flags, model=model, cluster=cluster, batch=batch)
+            self.assertEqual(plan["objective_ms"], whole["objective_ms"])
+
     def test_compare_says_what_others_would_do(self):
         problem = [f"--graph={MODEL}", f"--cluster={CLUSTER}", "--global_batch=64", "--degrees=per_stage"]
         rows = json.loads(run("compare", *problem, "--output=json"))["rows"]

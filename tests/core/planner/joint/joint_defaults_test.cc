@@ -125,6 +125,9 @@ TEST(JointDefaultsTest, OnlyMeasuredDivisionsOfSamplesCompeteWithMeasuredPasses)
   row.context_degree = 4;
   request.graph.transformer->measured_layers.push_back(row);
   EXPECT_THAT(ContextDegreesOf(request), ElementsAre(1, 4));
+  // Long samples hardly fit otherwise.
+  request.graph.transformer->sequence = 131'072;
+  EXPECT_THAT(ContextDegreesOf(request), ElementsAre(1, 2, 4, 8, 16));
 }
 
 }  // namespace
