@@ -184,10 +184,10 @@ class RunnableSearch {
             "Name the devices with --max_devices in place of --objective=min_devices.");
       }
     } else {
-      TryForms(request_);
+      TryForms(/*keeps_samples_whole=*/false);
       // The best plan of a form may divide samples as the trainer does not, and keep one that does not from being
       // found.
-      if (MayLeaveSamplesWhole()) TryForms(WithWholeSamples());
+      TryForms(/*keeps_samples_whole=*/true);
     }
     if (!best_.has_value()) return NothingFound();
     if (!plan_id.empty()) {
@@ -202,29 +202,30 @@ class RunnableSearch {
   }
 
  private:
-  // Nothing is said of context degrees.
-  bool MayLeaveSamplesWhole() const { return request_.problem().joint().context_degrees().empty(); }
-
-  v1::CreatePlanRequest WithWholeSamples() const {
-    v1::CreatePlanRequest request = request_;
-    Replace(request.mutable_problem()->mutable_joint()->mutable_context_degrees(), std::vector<int32_t>{1});
-    return request;
+  // False: context degrees are asked for, or have been left out.
+  static bool KeepSamplesWhole(v1::CreatePlanRequest& request) {
+    v1::JointSearch& joint = *request.mutable_problem()->mutable_joint();
+    if (!joint.context_degrees().empty()) return false;
+    joint.add_context_degrees(1);
+    return true;
   }
 
   // On no more devices than `fewest` needs.
   void TryAsFew(const v1::Plan& fewest) {
-    if (!MayLeaveSamplesWhole()) return;
-    const v1::CreatePlanRequest request = WithWholeSamples();
+    v1::CreatePlanRequest request = request_;
+    if (!KeepSamplesWhole(request)) return;
     const auto whole = calls_.plan(request);
     if (whole.ok() && DevicesOf(whole->plan()) <= DevicesOf(fewest)) Take(*whole, request);
   }
 
-  // All forms; those of one tensor rank where the others have nothing.
-  void TryForms(const v1::CreatePlanRequest& request) {
+  // All forms, or those that otherwise may divide samples; those of one tensor rank where the others have nothing.
+  void TryForms(bool keeps_samples_whole) {
     bool has_any = false;
     for (const Form& form : trainer_.forms) {
-      if ((form.one_tensor_rank && has_any) || !IsPossible(request.problem(), form)) continue;
-      has_any = Try(Within(request, trainer_, form)) || has_any;
+      if ((form.one_tensor_rank && has_any) || !IsPossible(request_.problem(), form)) continue;
+      v1::CreatePlanRequest request = Within(request_, trainer_, form);
+      if (keeps_samples_whole && !KeepSamplesWhole(request)) continue;
+      has_any = Try(std::move(request)) || has_any;
     }
   }
 

@@ -1,6 +1,7 @@
 #include "core/joint/plan/settings.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstdint>
 #include <vector>
 
@@ -49,8 +50,8 @@ bool MayDivideSamples(const TransformerShape& shape, bool has_nodes, int64_t deg
 std::vector<int64_t> Samples(const TransformerShape& shape, bool has_nodes, int64_t global_batch) {
   std::vector<int64_t> divisors;
   for (int64_t samples = 1; samples <= kMostSamples; ++samples) {
-    const bool is_power = (samples & (samples - 1)) == 0;
-    const bool may_be = is_power || (has_nodes && MayCompete(shape, &MeasuredLayer::samples, samples));
+    const bool may_be = std::has_single_bit(static_cast<uint64_t>(samples)) ||
+                        (has_nodes && MayCompete(shape, &MeasuredLayer::samples, samples));
     if (may_be && global_batch % samples == 0) divisors.push_back(samples);
   }
   return divisors;

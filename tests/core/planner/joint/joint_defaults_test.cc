@@ -80,10 +80,11 @@ TEST(JointDefaultsTest, WhatObeysTheRulesHasThem) {
   EXPECT_FALSE(problem.joint->micro_batch_samples.empty());
 }
 
-std::vector<int32_t> ContextDegreesOf(const JointTestRequest& request) {
-  return WithJointDefaults({request.graph, request.cluster, ResolveProblem(request.graph, request.problem)})
-      .joint->context_degrees;
+JointSettings SettingsOf(const JointTestRequest& request) {
+  return *WithJointDefaults({request.graph, request.cluster, ResolveProblem(request.graph, request.problem)}).joint;
 }
+
+std::vector<int32_t> ContextDegreesOf(const JointTestRequest& request) { return SettingsOf(request).context_degrees; }
 
 TEST(JointDefaultsTest, SamplesAreDividedAsFarAsRanksHaveTokens) {
   const auto of_tokens = [](const std::string& tokens, const std::string& cluster = "dgx-h100:1") {
@@ -99,10 +100,7 @@ TEST(JointDefaultsTest, SamplesAreDividedAsFarAsRanksHaveTokens) {
   EXPECT_THAT(of_tokens("32768", "torus2d:4"), ElementsAre(1, 2, 4, 8, 16));
 }
 
-std::vector<int64_t> SamplesOf(const JointTestRequest& request) {
-  return WithJointDefaults({request.graph, request.cluster, ResolveProblem(request.graph, request.problem)})
-      .joint->micro_batch_samples;
-}
+std::vector<int64_t> SamplesOf(const JointTestRequest& request) { return SettingsOf(request).micro_batch_samples; }
 
 TEST(JointDefaultsTest, MicroBatchesDivideTheBatch) {
   EXPECT_THAT(SamplesOf(RequestOf("llama3-8b", "dgx-h100:1", 512)), ElementsAre(1, 2, 4, 8, 16));
