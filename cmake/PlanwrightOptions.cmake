@@ -1,13 +1,7 @@
 # What a build can be asked for; CMakePresets.json names the useful combinations.
 option(PLANWRIGHT_BUILD_TESTS "Build the tests" ON)
-# A compiler cache does better than precompiled headers, and does not take them.
-find_program(CCACHE_PROGRAM ccache)
-if(CCACHE_PROGRAM OR CMAKE_CXX_COMPILER_LAUNCHER)
-  set(without_cache OFF)
-else()
-  set(without_cache ON)
-endif()
-option(PLANWRIGHT_PRECOMPILE "Precompile the headers that most tests begin with" ${without_cache})
+# The preset dev does without: there every source says itself what it includes, and g++ warns of all it knows.
+option(PLANWRIGHT_PRECOMPILE "Precompile the headers of libraries that most sources begin with" ON)
 option(PLANWRIGHT_UNITY "Compile several sources of a target at a time" OFF)
 set(PLANWRIGHT_UNITY_EXCEPT "" CACHE STRING "Folders whose sources are compiled one by one all the same, e.g. core/cost;core/model")
 option(PLANWRIGHT_BUILD_BENCHMARKS "Build the benchmarks" ON)

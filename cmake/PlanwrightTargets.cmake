@@ -53,12 +53,39 @@ function(planwright_unite target)
   set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${size})
 endfunction()
 
+# planwright_precompile(NAME name HEADERS ... DEPENDS ...)
+# Headers compiled once, with the flags of this folder, for what planwright_begin_with names.
+function(planwright_precompile)
+  cmake_parse_arguments(ARG "" "NAME" "HEADERS;DEPENDS" ${ARGN})
+  if(NOT PLANWRIGHT_PRECOMPILE)
+    return()
+  endif()
+  file(CONFIGURE OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/${ARG_NAME}.cc CONTENT "")
+  add_library(${ARG_NAME} OBJECT ${CMAKE_CURRENT_BINARY_DIR}/${ARG_NAME}.cc)
+  target_link_libraries(${ARG_NAME} PRIVATE planwright_flags Threads::Threads ${ARG_DEPENDS})
+  target_precompile_headers(${ARG_NAME} PRIVATE ${ARG_HEADERS})
+endfunction()
+
+# planwright_begin_with(headers target)
+# Every source of the target begins with the headers that were compiled under that name. They hold headers of libraries
+# only, so a source still has to include what it uses of ours.
+function(planwright_begin_with headers target)
+  if(NOT TARGET "${headers}")
+    return()
+  endif()
+  target_precompile_headers(${target} REUSE_FROM ${headers})
+  # Behind precompiled headers g++ 12 sees writes beyond strings where there are none.
+  target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-array-bounds -Wno-stringop-overflow>)
+endfunction()
+
 # planwright_library(NAME name SOURCES ... DEPENDS ...)
+# Its sources begin with the precompiled headers that LIBRARY_HEADERS names, if any.
 function(planwright_library)
   cmake_parse_arguments(ARG "" "NAME" "SOURCES;DEPENDS" ${ARGN})
   add_library(${ARG_NAME} STATIC ${ARG_SOURCES})
   target_link_libraries(${ARG_NAME} PUBLIC planwright_headers PRIVATE planwright_flags PUBLIC ${ARG_DEPENDS})
   planwright_unite(${ARG_NAME})
+  planwright_begin_with("${LIBRARY_HEADERS}" ${ARG_NAME})
   # For the archive of the whole planner (PlanwrightInstall).
   if(CMAKE_CURRENT_SOURCE_DIR MATCHES "^${PROJECT_SOURCE_DIR}/core(/|$)")
     set_property(GLOBAL APPEND PROPERTY PLANWRIGHT_CORE_LIBRARIES ${ARG_NAME})
@@ -107,27 +134,13 @@ function(planwright_fewer_cases name)
   endif()
 endfunction()
 
-# planwright_precompile(NAME name HEADERS ... DEPENDS ...)
-# Headers compiled once, with the flags of this folder, for tests with the same flags: those that say REUSE_FROM name.
-function(planwright_precompile)
-  cmake_parse_arguments(ARG "" "NAME" "HEADERS;DEPENDS" ${ARGN})
-  file(CONFIGURE OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/${ARG_NAME}.cc CONTENT "")
-  add_library(${ARG_NAME} OBJECT ${CMAKE_CURRENT_BINARY_DIR}/${ARG_NAME}.cc)
-  target_link_libraries(${ARG_NAME} PRIVATE planwright_flags Threads::Threads ${ARG_DEPENDS})
-  target_precompile_headers(${ARG_NAME} PRIVATE ${ARG_HEADERS})
-endfunction()
-
 # planwright_test(NAME name LABEL unit|integration|... SOURCES ... DEPENDS ... [TIMEOUT seconds])
-# One GoogleTest program, registered as one ctest test that runs in the source folder. With PLANWRIGHT_PRECOMPILE its
-# sources begin with the headers of the target that TEST_HEADERS names, if any.
+# One GoogleTest program, registered as one ctest test that runs in the source folder. Its sources begin with the
+# precompiled headers that TEST_HEADERS names, if any.
 function(planwright_test)
   cmake_parse_arguments(ARG "" "NAME;LABEL;TIMEOUT" "SOURCES;DEPENDS" ${ARGN})
   planwright_program(NAME ${ARG_NAME} SOURCES ${ARG_SOURCES} DEPENDS ${ARG_DEPENDS} Threads::Threads GTest::gmock GTest::gtest_main)
-  if(PLANWRIGHT_PRECOMPILE AND TEST_HEADERS)
-    target_precompile_headers(${ARG_NAME} REUSE_FROM ${TEST_HEADERS})
-    # Behind precompiled headers g++ 12 sees writes beyond strings where there are none.
-    target_compile_options(${ARG_NAME} PRIVATE -Wno-array-bounds -Wno-stringop-overflow)
-  endif()
+  planwright_begin_with("${TEST_HEADERS}" ${ARG_NAME})
   if(PLANWRIGHT_MUTANTS)
     target_link_libraries(${ARG_NAME} PRIVATE planwright_reached_cases)
   endif()

@@ -1,8 +1,11 @@
 # Tools that make a build faster where they are present.
 include(CheckLinkerFlag)
 
+find_program(CCACHE_PROGRAM ccache)
 if(CCACHE_PROGRAM AND NOT DEFINED CMAKE_CXX_COMPILER_LAUNCHER)
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE_PROGRAM})
+  # ccache keeps what was compiled behind precompiled headers only where it is told that macros of the command line and
+  # of the time may be taken from them.
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros ${CCACHE_PROGRAM})
 endif()
 
 find_program(MOLD_PROGRAM mold)
