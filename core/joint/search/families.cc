@@ -45,8 +45,6 @@ struct LeastPrices {
   std::vector<double> held;
   // Of any layer what it sends, between the furthest devices.
   int64_t longest_transfer_ps = 0;
-  // Of any layer the greatest part of its time.
-  double forward_share = 0;
 };
 
 template <typename Value>
@@ -168,8 +166,6 @@ class FamilyLister {
     if (is_too_long(sum)) return;
     longest = std::max(longest, CeilDivide(work, space_.places.size()));
     if (family.degrees.size() == 1) longest = std::max(longest, CeilDivide(sum, family.most_stages));
-    family.layers_ps = sum;
-    family.forward_share = least.forward_share;
     family.once_ps = sum + end;
     family.work_ps = work;
     family.fewest_devices = std::max(SmallestBlock(family),
@@ -197,10 +193,6 @@ class FamilyLister {
           if (!prices[kind].can_run) continue;
           const int64_t time = prices[kind].forward_ps + prices[kind].backward_ps;
           Lower(least.time, kind, time);
-          if (time > 0) {
-            least.forward_share =
-                std::max(least.forward_share, static_cast<double>(prices[kind].forward_ps) / static_cast<double>(time));
-          }
           Lower(least.work, kind, SaturatingMultiply(time, devices));
           Lower(least.state, kind, SaturatingMultiply(prices[kind].state_bytes(), devices));
           Lower(least.end, kind, prices[kind].step_end_ps);
@@ -313,26 +305,6 @@ int64_t LeastBusiestBound(const std::vector<PipelineFamily>& families) {
 
 int64_t LeastBusiestPasses(const std::vector<PipelineFamily>& families) {
   return LeastAmong(families, &PipelineFamily::busiest_passes_ps);
-}
-
-int64_t LeastPlainStepPs(const PipelineFamily& family, int64_t most_stages) {
-  // Stage j from the end, with y = min(M, j), takes part in a step of at least sum c + (M - 1) c - (y - 1) f >= W + a
-  // w, where w is what its layers take, W what all of them do, and a = M - 1 - (y - 1) times the greatest forward
-  // share. Transfers add to c twice what they add to f, and M >= y, so that without them it is no more. Of all
-  // divisions of W that with equal a w has the least of the greatest.
-  if (family.degrees.size() > 1) return 0;
-  const auto all = static_cast<double>(family.layers_ps);
-  const auto rest = static_cast<double>(family.micro_batches - 1);
-  double least = std::numeric_limits<double>::max();
-  double shares = 0;
-  for (int64_t stages = 1; stages <= std::min(family.most_stages, most_stages); ++stages) {
-    const auto ahead = static_cast<double>(std::min(stages, family.micro_batches) - 1);
-    const double factor = rest - ahead * family.forward_share;
-    if (factor <= 0) return family.layers_ps;
-    shares += 1 / factor;
-    least = std::min(least, all + all / shares);
-  }
-  return least == std::numeric_limits<double>::max() ? 0 : static_cast<int64_t>(least * (1 - kRoundings));
 }
 
 std::vector<LayerPrice> PricesAt(const JointSpace& space, const PipelineFamily& family, const Degrees& degrees,

@@ -50,9 +50,6 @@ struct PipelineFamily {
   int64_t work_ps = 0;
   // They hold at most so many stages.
   int64_t most_stages = 0;
-  // What all layers take together of a micro-batch at least, and the greatest part of a layer's time that is forward.
-  int64_t layers_ps = 0;
-  double forward_share = 1;
   // They take at least so many devices, or memory is short.
   int64_t fewest_devices = 1;
   // Every stage computes so many of its first numbered layers again whole and nothing else; nullopt: each what it takes
@@ -83,10 +80,6 @@ std::vector<PipelineFamily> WithFirstLayersAgain(const JointSpace& space, const 
 // by task. Saturates where there are none.
 int64_t LeastBusiestBound(const std::vector<PipelineFamily>& families);
 int64_t LeastBusiestPasses(const std::vector<PipelineFamily>& families);
-
-// What no step of a 1F1B pipeline of the family beats, task by task, however its layers are divided; 0 where stages may
-// be spread in several ways. O(stages).
-int64_t LeastPlainStepPs(const PipelineFamily& family, int64_t most_stages);
 
 // Visits every class of the row and, in each, every distance of devices: visit(number, tier, can_be), whether a block
 // of ranks so spread may be there.

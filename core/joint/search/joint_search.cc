@@ -1,11 +1,15 @@
 #include "core/joint/search/joint_search.h"
 
 #include <algorithm>
-#include <cmath>
+#include <array>
+#include <compare>
 #include <cstddef>
+#include <functional>
 #include <limits>
 #include <optional>
+#include <queue>
 #include <utility>
+#include <vector>
 
 #include "core/base/units.h"
 #include "core/joint/cost/stage_cost.h"
@@ -25,10 +29,13 @@ namespace {
 // Above every step; twice of it fits.
 constexpr int64_t kNoStep = std::numeric_limits<int64_t>::max() / 8;
 constexpr std::size_t kEqualStagesListed = 5;
-// Units of work of the bound of simulated steps, about a second, and how far its first limit is above what is known
-// without it.
-constexpr int64_t kMostWorkOfBound = 600'000'000;
-constexpr int64_t kPartsOfFirstLimit = 64;
+// Units of work of the bound of simulated steps, about half a second, and how many more for passes whose labels are as
+// many as there are.
+constexpr int64_t kMostWorkOfBound = 150'000'000;
+constexpr int64_t kMostWorkOfAllWaits = 30'000'000;
+// The first limits are below what is needed by one part in so many, the last ones as far above what is known.
+constexpr std::array<int64_t, 2> kFirstLimits = {6, 16};
+constexpr int64_t kPartsOfLastLimit = 64;
 
 bool Allows(const JointSettings& settings, PipelineOrder order) {
   return std::find(settings.orders.begin(), settings.orders.end(), order) != settings.orders.end();
@@ -42,28 +49,6 @@ std::vector<PipelineOrder> PhasedOrders(const JointSettings& settings) {
   if (Allows(settings, PipelineOrder::kZeroBubble)) orders.push_back(PipelineOrder::kZeroBubble);
   return orders;
 }
-
-// What limits have taken, which grows exponentially with them.
-class WorkByLimit {
- public:
-  void Add(int64_t limit, int64_t work) {
-    before_ = last_;
-    last_ = {static_cast<double>(limit), static_cast<double>(std::max<int64_t>(work, 1))};
-  }
-  double Expected(int64_t limit) const {
-    if (before_.work == 0) return last_.work;
-    const double steps = (static_cast<double>(limit) - last_.limit) / (last_.limit - before_.limit);
-    return last_.work * std::pow(std::max(1.0, last_.work / before_.work), steps);
-  }
-
- private:
-  struct Known {
-    double limit = 0;
-    double work = 0;
-  };
-  Known before_;
-  Known last_;
-};
 
 // Stages from the front of the row, as people count: moved by whole nodes or racks where all are alike.
 void MoveToFront(const Places& places, JointPlan& plan) {
@@ -269,58 +254,59 @@ class JointSearch {
     return result.bound_ps;
   }
 
-  // What no step under 1F1B beats, task by task; at most `needed`, more is not asked for.
-  int64_t BoundPlainSteps(const JointSpace& space, const std::vector<PipelineFamily>& families, int64_t needed) {
-    const ProvenSteps waits = BoundByWaits(space, families, needed);
-    if (waits.is_all || poller_.ShouldStopNow()) return waits.bound_ps;
-    // Then what small stages wait for is not counted.
-    int64_t busiest = needed;
-    for (const PipelineFamily& family : families) {
-      const int64_t divided = LeastPlainStepPs(family, uniform_.num_stages.value_or(space.num_layers()));
-      if (std::max(family.busiest_passes_ps, divided) >= busiest) continue;
-      int64_t any_work = kNoStep;
-      const int64_t busy = LeastStepOf(space, family, StagePass::Measure::kBusy, busiest, any_work).value_or(0);
-      busiest = std::min(busiest, std::max(busy, divided));
-    }
-    return std::max(waits.bound_ps, busiest);
-  }
-
-  struct ProvenSteps {
+  // What is known of a family: no step of it takes less, task by task; and how many passes by place have said so, more
+  // than kFirstLimits: one whose labels are as many as there are is next.
+  struct OpenFamily {
     int64_t bound_ps = 0;
-    // No limit was left out.
-    bool is_all = false;
+    std::size_t passes = 0;
+    std::size_t family = 0;
+
+    friend auto operator<=>(const OpenFamily& a, const OpenFamily& b) = default;
+    bool counts_all() const { return passes > kFirstLimits.size(); }
   };
 
-  // From the least that the busiest stage of any family takes on, limits grow until a family has something below one of
-  // them, or until the next would take too much work, as that of the limits before says.
-  ProvenSteps BoundByWaits(const JointSpace& space, const std::vector<PipelineFamily>& families, int64_t needed) {
-    const int64_t lowest = std::min(needed, LeastBusiestPasses(families));
-    WorkByLimit work;
+  // What no step under 1F1B beats, task by task; at most `needed`, more is not asked for. The least bound of all
+  // families is raised, by passes that count more each time, until nothing is below it or so much work is done.
+  int64_t BoundPlainSteps(const JointSpace& space, const std::vector<PipelineFamily>& families, int64_t needed) {
+    std::priority_queue<OpenFamily, std::vector<OpenFamily>, std::greater<>> open;
+    for (std::size_t i = 0; i < families.size(); ++i) open.push({families[i].busiest_passes_ps, 0, i});
     int64_t work_left = kMostWorkOfBound;
-    int64_t proven = lowest;
-    for (int64_t room = lowest / kPartsOfFirstLimit + 1; proven < needed; room += room / 2 + 1) {
-      const int64_t limit = std::min(needed, SaturatingAdd(lowest, room));
-      if (work.Expected(limit) > static_cast<double>(work_left)) return {proven, false};
-      const int64_t before = work_left;
-      int64_t least = limit;
-      for (const PipelineFamily& family : families) {
-        if (family.busiest_passes_ps >= least) continue;
-        const std::optional<int64_t> found = LeastStepOf(space, family, StagePass::Measure::kStep, least, work_left);
-        if (!found.has_value()) return {proven, false};
-        least = std::min(least, *found);
+    int64_t work_left_of_all = kMostWorkOfAllWaits;
+    while (!open.empty() && open.top().bound_ps < needed) {
+      OpenFamily least = open.top();
+      open.pop();
+      while (!least.counts_all() && LimitOf(least, needed) <= least.bound_ps) ++least.passes;
+      const bool counts_all = least.counts_all();
+      const int64_t limit = LimitOf(least, needed);
+      const std::optional<int64_t> found =
+          LeastStepOf(space, families[least.family], counts_all, limit, counts_all ? work_left_of_all : work_left);
+      if (!found.has_value()) return least.bound_ps;
+      least.bound_ps = std::max(least.bound_ps, *found);
+      if (counts_all && *found < limit) {
+        needed = least.bound_ps;
+        continue;
       }
-      if (least < limit) return {least, true};
-      work.Add(limit, before - work_left);
-      proven = limit;
+      // Below a higher limit a pass by place finds the same.
+      least.passes = *found < limit ? kFirstLimits.size() + 1 : least.passes + 1;
+      open.push(least);
     }
-    return {proven, true};
+    return needed;
   }
 
-  std::optional<int64_t> LeastStepOf(const JointSpace& space, const PipelineFamily& family, StagePass::Measure measure,
+  // Below which the next pass of a family looks: there is the less to do the lower it is.
+  static int64_t LimitOf(const OpenFamily& open, int64_t needed) {
+    int64_t limit = needed;
+    if (open.passes < kFirstLimits.size()) limit -= needed / kFirstLimits[open.passes];
+    if (open.counts_all()) limit = open.bound_ps + needed / kPartsOfLastLimit + 1;
+    return std::min(limit, needed);
+  }
+
+  std::optional<int64_t> LeastStepOf(const JointSpace& space, const PipelineFamily& family, bool counts_all,
                                      int64_t limit, int64_t& work_left) {
     std::vector<SpreadOption> options = OptionsOf(space, family);
-    return StagePass(places_, space.num_layers(), family.micro_batches, uniform_.num_stages, options, poller_, measure)
-        .LeastSimulated(limit, work_left);
+    StagePass pass(places_, space.num_layers(), family.micro_batches, uniform_.num_stages, options, poller_,
+                   StagePass::Measure::kStep);
+    return counts_all ? pass.LeastSimulated(limit, work_left) : pass.LeastByPlace(limit, work_left);
   }
 
   void SearchPhasedStages(const JointSpace& space, PipelineOrder order, const std::vector<PipelineFamily>& families) {

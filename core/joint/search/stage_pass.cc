@@ -154,16 +154,19 @@ void StagePass::SetDuals() {
 
 int64_t StagePass::MeasureOf(const StageTable& table, const PlacedStage& stage, const Label& behind, int64_t cost,
                              int64_t transfers) const {
-  if (measure_ == Measure::kBusy) return SaturatingMultiply(micro_batches_, cost);
-  if (measure_ != Measure::kStep) return cost;
+  if (!is_step()) return cost;
   const int64_t forward = table.PassesPs(stage.first_layer, stage.end_layer, false).forward_ps + transfers / 2;
+  return StepMeasureOf(behind.behind, behind.sum, cost, forward);
+}
+
+int64_t StagePass::StepMeasureOf(int64_t stages, int64_t sum, int64_t cost, int64_t forward) const {
   const int64_t shorter = std::min(forward, cost - forward);
-  const int64_t early = std::min<int64_t>(micro_batches_ - 1, behind.behind);
+  const int64_t early = std::min(micro_batches_ - 1, stages);
   const int64_t passes = SaturatingMultiply(micro_batches_, cost);
-  const int64_t begun = SaturatingAdd(passes, behind.sum) - early * shorter;
-  const int64_t in_turn = micro_batches_ - 1 - behind.behind;
+  const int64_t begun = SaturatingAdd(passes, sum) - early * shorter;
+  const int64_t in_turn = micro_batches_ - 1 - stages;
   const int64_t waited =
-      in_turn > 0 ? SaturatingAdd(SaturatingMultiply(in_turn + 1, cost), SaturatingMultiply(2, behind.sum)) : 0;
+      in_turn > 0 ? SaturatingAdd(SaturatingMultiply(in_turn + 1, cost), SaturatingMultiply(2, sum)) : 0;
   return std::max({passes, begun, waited});
 }
 
@@ -274,9 +277,9 @@ bool StagePass::Extend(int32_t first, const Most& most, Combine combine, Front& 
 
 int64_t StagePass::KeepUnbeaten(Front& front) {
   // In front of more stages there is less memory, but a stage may wait less for them: then neither beats the other.
-  const bool needs_as_many = num_stages_.has_value() || measure_ == Measure::kStep;
+  const bool needs_as_many = num_stages_.has_value() || is_step();
   const auto kind = [&](const Label& label) {
-    return std::tuple(places_.KindOf(label.depth), label.tier, measure_ == Measure::kStep ? label.behind : 0);
+    return std::tuple(places_.KindOf(label.depth), label.tier, is_step() ? label.behind : 0);
   };
   const auto key = [this](const Label& label) {
     return std::tuple(label.depth, label.behind, label.sum, is_step() ? label.longest : 0, label.end,
@@ -381,7 +384,7 @@ std::optional<int64_t> StagePass::LeastSimulated(int64_t limit, int64_t& work_le
   for (int32_t first = num_layers_ - 1; first >= 0; --first) {
     Front& front = fronts_[static_cast<std::size_t>(first)];
     const auto combine = [&](int64_t cost, const Label& behind, Label& label) {
-      label.sum = measure_ == Measure::kStep ? behind.sum + cost : 0;
+      label.sum = behind.sum + cost;
       // The first stage ends its step when all is done, the others may have ended theirs.
       if (first == 0) label.longest += label.end;
       label.end = 0;

@@ -80,8 +80,6 @@ class StagePass {
   enum class Measure {
     // What it takes of a micro-batch.
     kTime,
-    // How long it works in a step: M c.
-    kBusy,
     // How long a step takes at least under 1F1B, task by task, from the begin of its first forward pass to the end of
     // its last backward pass.
     kStep,
@@ -121,10 +119,14 @@ class StagePass {
 
   // No step of a pipeline takes less, task by task: the least, over all pipelines, of the most that a stage measures
   // with the times of those before it, and of the first stage's end of the step; `limit` where nothing is below it.
-  // nullopt: the poller ended it, or it takes more memory, or more work than is left (in the poller's units). Of kStep
-  // labels keep the sum, and that most, apart: there are the fewer the closer the limit is to the least. REQUIRES:
-  // kBusy or kStep.
+  // nullopt: the poller ended it, or it takes more memory, or more work than is left (in the poller's units). Labels
+  // keep the sum, and that most, apart: there are the fewer the closer the limit is to the least. REQUIRES: kStep.
   std::optional<int64_t> LeastSimulated(int64_t limit, int64_t& work_left);
+  // As above with one label for each place and number of stages behind it, of the least sum and the least most, which
+  // need not be those of one pipeline: less than LeastSimulated by some percent at the most as a rule, in time that is
+  // bounded. Boundaries count the closest devices that they may have. O(layers x window x options x stages x places).
+  // REQUIRES: kStep.
+  std::optional<int64_t> LeastByPlace(int64_t limit, int64_t& work_left);
 
   // A lower bound on what all stages take together where each measures at most `cap`.
   int64_t SumBound(int64_t cap) const { return RestBound(num_layers_, cap, 0); }
@@ -172,7 +174,7 @@ class StagePass {
   // Fills fronts_ with the labels of pipelines on at most `most_devices` devices from the end of the row; whether the
   // poller let it.
   bool RunWindow(const Window& window, int64_t most_devices);
-  bool is_step() const { return measure_ == Measure::kBusy || measure_ == Measure::kStep; }
+  bool is_step() const { return measure_ == Measure::kStep; }
   bool MayHave(int64_t stages, int32_t first_layer) const;
   // At least so many stages are before `stages` ones.
   int64_t StagesLeft(int64_t stages) const { return num_stages_.has_value() ? *num_stages_ - stages : 0; }
@@ -185,6 +187,8 @@ class StagePass {
   };
   // Without transfers; kDoesNotFit.
   int64_t StagePs(StageTable& table, const PlacedStage& stage, int64_t in_flight) const;
+  // Of kStep, where `forward` of `cost` is forward, before so many stages that take `sum` together.
+  int64_t StepMeasureOf(int64_t stages, int64_t sum, int64_t cost, int64_t forward) const;
   // The measure of a stage that takes `cost`, `transfers` of it, before those of the label `behind`.
   int64_t MeasureOf(const StageTable& table, const PlacedStage& stage, const Label& behind, int64_t cost,
                     int64_t transfers) const;
@@ -192,6 +196,10 @@ class StagePass {
   template <typename Combine>
   bool Extend(int32_t first, const Most& most, Combine combine, Front& found, int64_t& work_left);
   void SetSizes();
+  // Of LeastByPlace.
+  struct Ways;
+  class PlacePass;
+  Ways WaysOfStages() const;
   // How far a stage whose block ends at `end` may be from one before it that begins at `depth`, as bits.
   uint32_t TiersBefore(const PlacedStage& stage, int64_t end, int64_t depth) const;
   // Whether a stage whose block ends at `end` is so far from the one behind as that one was told.
