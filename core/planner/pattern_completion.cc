@@ -102,7 +102,7 @@ std::optional<PeriodicPattern> ShortestPattern(const Pipeline& pipeline, const S
 
 // Runs one step after the other, one micro-batch after the other.
 PeriodicPattern SequentialPattern(const Pipeline& pipeline) {
-  std::vector<PatternStep> steps =
+  const std::vector<PatternStep> steps =
       PatternSteps(pipeline.chain, ChainSums(pipeline.chain), pipeline.devices, pipeline.allocation);
   std::vector<Picoseconds> starts;
   Picoseconds now{0};

@@ -406,7 +406,7 @@ class Turns {
   StopReason MostTelling() const {
     static constexpr std::array kTelling = {StopReason::kTimeLimit, StopReason::kIdealLimit, StopReason::kMemoryLimit,
                                             StopReason::kWorkLimit};
-    const auto found = std::ranges::find_if(
+    const auto* const found = std::ranges::find_if(
         kTelling, [&](StopReason reason) { return std::ranges::find(stop_reasons_, reason) != stop_reasons_.end(); });
     return found == kTelling.end() ? StopReason::kExhausted : *found;
   }

@@ -110,7 +110,7 @@ struct PhasedLoad {
 Picoseconds Overlapped(const PassLoad& load, Overlap overlap) {
   if (overlap == Overlap::kSerial) return load.in + load.compute + load.out;
   if (overlap == Overlap::kOverlapped) return std::max(load.compute, load.in + load.out);
-  return std::max(load.compute, std::max(load.in, load.out));
+  return std::max({load.compute, load.in, load.out});
 }
 
 PhasedLoad PhasedLoadOf(const JudgedWork& work, const ResolvedProblem& problem) {
@@ -330,6 +330,7 @@ class Costing {
   // The schedule decides the objective, and not the busiest device.
   void FillTasks() {
     std::vector<Picoseconds> loads;
+    loads.reserve(plan_.stages.size());
     for (const Stage& stage : plan_.stages) loads.push_back(stage.load);
     const JudgedSchedule schedule = ScheduleSubgraphs({graph_, cluster_, problem_}, assignment_, loads);
     plan_.objective = schedule.latency;

@@ -9,8 +9,8 @@
 
 namespace planwright {
 
-// Whether the problem lets plans use `device` (DeviceSelection).
-bool IsSelected(const Cluster& cluster, const DeviceSelection& selection, DeviceId device);
+// Whether the problem lets plans use the device (DeviceSelection).
+bool IsSelected(const Cluster& cluster, const DeviceSelection& selection, DeviceId id);
 
 // Adds a violation for every breach of: colocation, layers that stay whole (granularity LAYER), pinned and forbidden
 // devices, devices_to_use, num_stages and num_replicas, equal numbers of replicas (UNIFORM), how many stages a device

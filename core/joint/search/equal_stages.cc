@@ -54,9 +54,9 @@ class EqualStageGrid {
   }
 
   // How far the block that ends at `end` is from the next one.
-  int32_t TierBefore(int64_t end, int64_t next) const {
+  int32_t TierBefore(int64_t end, int64_t depth) const {
     const int64_t devices = option_.degrees.devices();
-    return space_.places.TierOfBoth(end, devices, next, space_.places.EndOf(next, devices), devices);
+    return space_.places.TierOfBoth(end, devices, depth, space_.places.EndOf(depth, devices), devices);
   }
 
   // How far the stages behind and before one are.

@@ -87,6 +87,7 @@ std::vector<State> MakeStates(const Grouping& grouping, GroupOrder order) {
     }
   }
   std::vector<State> sorted;
+  sorted.reserve(states.size());
   for (auto& [used, state] : states) sorted.push_back(std::move(state));
   return sorted;
 }

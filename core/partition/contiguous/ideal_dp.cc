@@ -414,8 +414,7 @@ IdealDpOutcome SolveByIdealDp(const BlockInstance& instance, const LoadWindows& 
   }
   const ChainLayout layout(instance.precedence, FirstNumbers(Index(instance.num_blocks())));
   const auto run = [&]<std::size_t W>() {
-    return IdealSearch<W>(instance, layout, windows, options, limits, arena, listener)
-        .Run(lower_bound, std::move(incumbent));
+    return IdealSearch<W>(instance, layout, windows, options, limits, arena, listener).Run(lower_bound, incumbent);
   };
   std::optional<IdealDpOutcome> found = WithWords<16>(layout.num_words(), run);
   if (found.has_value()) return *std::move(found);

@@ -169,7 +169,7 @@ class PipelineEnumeration {
     const bool leaves = stage != kLeft;
     const Picoseconds time = options_[Index(block)].least_time;
     left_work_ += leaves ? -time : time;
-    blocks_left_ += leaves ? std::size_t(-1) : 1;
+    blocks_left_ = leaves ? blocks_left_ - 1 : blocks_left_ + 1;
   }
 
   static Picoseconds Share(Picoseconds time, std::size_t parts) {
@@ -278,7 +278,7 @@ class PipelineEnumeration {
     for (const int32_t reader : readers) AddTo(candidate.to[Index(reader)], tensor);
   }
 
-  void AddTo(Flow& flow, const GroupTensor& tensor) const {
+  static void AddTo(Flow& flow, const GroupTensor& tensor) {
     if (std::exchange(flow.is_empty, false)) {
       flow.forward.assign(tensor.times.size(), Picoseconds(0));
       flow.backward.assign(tensor.times.size(), Picoseconds(0));

@@ -120,6 +120,7 @@ class SubgraphEnumeration {
     }
     // Consumers come later in the order.
     std::vector<const Link*> by_producer;
+    by_producer.reserve(links_.size());
     for (const Link& link : links_) by_producer.push_back(&link);
     std::sort(by_producer.begin(), by_producer.end(),
               [](const Link* a, const Link* b) { return a->producer > b->producer; });

@@ -278,9 +278,11 @@ void LatencyAnnealer::ChooseClosure(int32_t vertex, bool downwards) {
   choose(vertex);
   // On the CPUs nothing holds operators together.
   if (place == SubgraphSchedule::kCpu) return;
-  for (std::size_t next = 0; next < frontier_.size(); ++next) {
-    const auto neighbours = downwards ? instance_->precedence.successors(frontier_[next])
-                                      : instance_->precedence.predecessors(frontier_[next]);
+  std::size_t next = 0;
+  while (next < frontier_.size()) {
+    const int32_t reached = frontier_[next++];
+    const auto neighbours =
+        downwards ? instance_->precedence.successors(reached) : instance_->precedence.predecessors(reached);
     for (const int32_t neighbour : neighbours) {
       if (schedule_.place(neighbour) == place) choose(neighbour);
     }
@@ -296,9 +298,11 @@ void LatencyAnnealer::ChooseCluster(int32_t vertex, std::size_t size) {
     if (Choose(instance_->group_of[Index(reached)])) frontier_.push_back(reached);
   };
   choose(vertex);
-  for (std::size_t next = 0; next < frontier_.size(); ++next) {
-    for (const int32_t neighbour : instance_->precedence.predecessors(frontier_[next])) choose(neighbour);
-    for (const int32_t neighbour : instance_->precedence.successors(frontier_[next])) choose(neighbour);
+  std::size_t next = 0;
+  while (next < frontier_.size()) {
+    const int32_t reached = frontier_[next++];
+    for (const int32_t neighbour : instance_->precedence.predecessors(reached)) choose(neighbour);
+    for (const int32_t neighbour : instance_->precedence.successors(reached)) choose(neighbour);
   }
 }
 

@@ -28,7 +28,7 @@ void LatencyLoads::PrepareCpuLimits() {
   cpu_bytes_.assign(instance_->cpu_limits.size(), memory.reserved + workspace);
   for (std::size_t i = 0; i < cpu_bytes_.size(); ++i) {
     // Even an unused CPU would count as overfull: nothing may be put there, and nothing is over its limit yet.
-    if (cpu_bytes_[i] > instance_->cpu_limits[i].memory_bytes) cpu_bytes_[i] = instance_->cpu_limits[i].memory_bytes;
+    cpu_bytes_[i] = std::min(cpu_bytes_[i], instance_->cpu_limits[i].memory_bytes);
   }
   for (std::size_t vertex = 0; vertex < limit_of_.size(); ++vertex) {
     for (std::size_t i = 0; i < instance_->cpu_limits.size(); ++i) {

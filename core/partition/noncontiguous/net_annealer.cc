@@ -134,8 +134,9 @@ class Annealer {
     main_target_ = target_;
     num_over_ = 0;
     for (int32_t device = 0; device < tables_.num_devices(); ++device) {
-      is_over_[Index(device)] = IsOver(device);
-      if (is_over_[Index(device)]) ++num_over_;
+      const bool is_over = IsOver(device);
+      is_over_[Index(device)] = is_over ? 1 : 0;
+      if (is_over) ++num_over_;
     }
     if (tables_.has_phases()) return DivideTarget();
     SetTerms();
@@ -357,7 +358,7 @@ class Annealer {
     terms_[Index(device)] = Term(device);
     const bool is_over = IsOver(device);
     num_over_ += static_cast<int>(is_over) - static_cast<int>(is_over_[Index(device)]);
-    is_over_[Index(device)] = is_over;
+    is_over_[Index(device)] = is_over ? 1 : 0;
   }
 
   void NoteIfBest() {

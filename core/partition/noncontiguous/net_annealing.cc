@@ -46,7 +46,7 @@ int64_t LoadAboveAny(const NetTables& tables) {
     for (const int64_t time : pool.time) load = SaturatingAdd(load, time);
   }
   for (int32_t net = 0; net < tables.num_nets(); ++net) {
-    const int64_t sends = 2 * tables.num_devices();
+    const int64_t sends = int64_t{2} * tables.num_devices();
     load = SaturatingAdd(load, SaturatingMultiply(sends, tables.weight(net)));
   }
   int64_t parameter_bytes = 0;
@@ -162,7 +162,8 @@ NetAnnealing::Slice NetAnnealing::NextSlice() {
 }
 
 int64_t NetAnnealing::SliceMoves() const {
-  const double growth = std::pow(kSliceGrowth, static_cast<double>(slices_ / kSlicesPerGrowth));
+  const int64_t growths = slices_ / kSlicesPerGrowth;
+  const double growth = std::pow(kSliceGrowth, static_cast<double>(growths));
   return std::min(kMaxSliceMoves, static_cast<int64_t>(static_cast<double>(kFirstSliceMoves) * growth));
 }
 
@@ -172,7 +173,7 @@ std::size_t NetAnnealing::ChooseArm() {
   const auto mean = [](const Arm& arm) {
     return arm.runs == 0 ? 0.0 : arm.sum_of_ends / static_cast<double>(arm.runs);
   };
-  const auto best =
+  const auto* const best =
       std::min_element(arms_.begin(), arms_.end(), [&](const Arm& a, const Arm& b) { return mean(a) < mean(b); });
   return static_cast<std::size_t>(best - arms_.begin());
 }

@@ -248,6 +248,7 @@ class Search {
 
   void TryRound(const std::vector<StageShape>& shapes, const StagePartitioner& partitioner) {
     std::vector<Candidate> candidates;
+    candidates.reserve(shapes.size());
     for (const StageShape& shape : shapes) candidates.push_back({shape, &partitioner, {}, std::nullopt});
     PartitionAll(candidates, /*exact_work=*/0);
     MapAll(candidates, work_ / kQuickMappings);

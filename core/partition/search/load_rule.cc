@@ -37,7 +37,9 @@ int64_t LoadRule::AdditiveLoad(int64_t undivided, int64_t parameter_bytes, int64
 
 int64_t LoadRule::TotalBudget(int64_t max_load) const {
   // One, two or three activities of a device each keep within the load.
-  const int64_t activities = overlap == Overlap::kSerial ? 1 : (overlap == Overlap::kOverlapped ? 2 : 3);
+  int64_t activities = 3;
+  if (overlap == Overlap::kSerial) activities = 1;
+  if (overlap == Overlap::kOverlapped) activities = 2;
   return SaturatingMultiply(activities, ComputeBudget(max_load));
 }
 

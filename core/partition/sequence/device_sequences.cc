@@ -33,12 +33,14 @@ std::vector<int64_t> TimesOfDevices(const SearchRequest& request) {
     }
   }
   std::vector<int64_t> times;
+  times.reserve(request.cluster.devices.size());
   for (const Device& device : request.cluster.devices) times.push_back(of_class[device.device_class.index()]);
   return times;
 }
 
 std::vector<int64_t> MemoryOfDevices(const SearchRequest& request) {
   std::vector<int64_t> bytes;
+  bytes.reserve(request.cluster.devices.size());
   for (std::size_t i = 0; i < request.cluster.devices.size(); ++i) {
     bytes.push_back(UsableMemoryBytes(request.cluster, DeviceId(i)).value_or(kMaxQuantity));
   }
@@ -89,6 +91,7 @@ bool DevicesDiffer(const SearchRequest& request) {
 
 DeviceSequence WithinLimits(const SearchRequest& request, const DeviceSequence& sequence) {
   std::vector<int64_t> left;
+  left.reserve(request.device_limits.size());
   for (const DeviceLimit& limit : request.device_limits) left.push_back(limit.most);
   DeviceSequence kept;
   for (const DeviceId device : sequence) {

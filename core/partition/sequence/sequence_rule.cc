@@ -53,7 +53,7 @@ int64_t SequenceRule::ValueOf(const MicroBatchWork& work, int32_t replicas, Pico
 
 int64_t SequenceRule::Estimate(int64_t value, int64_t held, int32_t common) const {
   if (!problem_.micro_batches.has_value()) return value;
-  const double all = static_cast<double>(MicroBatchesOfStep(problem_, common));
+  const auto all = static_cast<double>(MicroBatchesOfStep(problem_, common));
   const double turns = all + static_cast<double>(std::max<int64_t>(0, held - common));
   return ScaledUp(Picoseconds(value), turns / all);
 }

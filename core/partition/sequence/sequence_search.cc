@@ -271,9 +271,11 @@ class Search {
   std::vector<int32_t> ByBound(const Order& order, const SequenceRule& rule, std::size_t devices,
                                const std::vector<int32_t>& sizes) const {
     std::vector<std::pair<int64_t, int32_t>> bounds;
+    bounds.reserve(sizes.size());
     for (const int32_t size : sizes) bounds.emplace_back(LeastOf(order, rule, devices, size), size);
     std::ranges::stable_sort(bounds, {}, [](const auto& entry) { return entry.first; });
     std::vector<int32_t> ordered;
+    ordered.reserve(bounds.size());
     for (const auto& [bound, size] : bounds) ordered.push_back(size);
     return ordered;
   }

@@ -28,7 +28,8 @@ PipelineMoves::PipelineMoves(const PipelineTables& tables, PipelineState& state,
 
 bool PipelineMoves::Propose() {
   state_.Begin();
-  const int32_t kind = Below(resizes_teams_ ? 100 : resizes_all_ ? 90 : 88);
+  const int32_t without_teams = resizes_all_ ? 90 : 88;
+  const int32_t kind = Below(resizes_teams_ ? 100 : without_teams);
   if (kind < 36) return Shift();
   if (kind < 48) return Exchange();
   if (kind < 54) return Split();
@@ -292,6 +293,7 @@ bool PipelineMoves::ResizeAll() {
   const int32_t after = Chance(0.5) ? before + (Chance(0.5) ? 1 : -1) : 1 + Below(tables_.num_devices());
   if (after == before || after < 1 || after > tables_.num_devices()) return false;
   std::vector<int32_t> slots;
+  slots.reserve(Index(state_.num_stages()));
   for (int32_t position = 0; position < state_.num_stages(); ++position) slots.push_back(state_.slot_at(position));
   while (static_cast<int32_t>(slots.size()) > tables_.num_devices() / after) {
     const int32_t first = Below(static_cast<int32_t>(slots.size()) - 1);

@@ -117,7 +117,7 @@ class PipelineState {
   Partner& PartnerOf(int32_t slot, int32_t other);
   // `work` without what goes over links of their own.
   void AddLoads(int32_t slot, const MicroBatchWork& work, PipelineStageCosts& costs);
-  void ChargePartner(const PipelineStage& stage, const Partner& partner, std::vector<MicroBatchWork>& works);
+  void ChargePartner(const PipelineStage& own, const Partner& partner, std::vector<MicroBatchWork>& works);
 
   const PipelineTables& tables_;
   const TransferTurns turns_;

@@ -129,7 +129,7 @@ class Annealer {
 
   // Of the pipeline as it stands.
   double EnergyOf(const PipelineCosts& costs) const {
-    const double objective = static_cast<double>(costs.objective.count());
+    const auto objective = static_cast<double>(costs.objective.count());
     const double excess = kOverflowCost * costs.overflow + kMisplacedCost * static_cast<double>(costs.misplaced) +
                           kShapeCost * static_cast<double>(state_.misshapen() + StagesAstray());
     return objective + heat_.smoothness * (costs.smooth - objective) + penalty_ * excess;
@@ -223,7 +223,8 @@ class StageAnnealing {
   }
 
   void Prepare(Task& task) {
-    const double growth = std::pow(kGrowth, static_cast<double>(runs_ / static_cast<int64_t>(kBatch)));
+    const int64_t growths = runs_ / static_cast<int64_t>(kBatch);
+    const double growth = std::pow(kGrowth, static_cast<double>(growths));
     task.moves =
         static_cast<int64_t>(std::min(kMostMoves, (kFirstMoves + kFirstMovesPerBlock * tables_.num_blocks()) * growth));
     task.work = (work_limit_ - record_.work()) / static_cast<int64_t>(kBatch) + 1;

@@ -35,7 +35,7 @@ std::vector<AlgorithmRow> MakeRows() {
       ParmesanPaperRow(),
       MipRow(),
   };
-  for (AlgorithmRow& row : BaselineRows()) rows.push_back(row);
+  for (const AlgorithmRow& row : BaselineRows()) rows.push_back(row);
   return rows;
 }
 

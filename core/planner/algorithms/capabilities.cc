@@ -84,6 +84,7 @@ template <typename Value>
 void CheckSetting(const Value& value, const std::vector<Value>& allowed, const char* path, std::vector<Miss>& misses) {
   if (std::find(allowed.begin(), allowed.end(), value) != allowed.end()) return;
   std::vector<std::string> names;
+  names.reserve(allowed.size());
   for (const Value& name : allowed) names.emplace_back(NameOf(name));
   misses.push_back({path, std::string(NameOf(value)), std::move(names)});
 }
@@ -165,6 +166,7 @@ std::vector<Violation> FewestMisses(const std::vector<Capability>& table, const 
   std::vector<Violation> violations;
   std::vector<Miss> closest = *std::ranges::min_element(misses_of_rows, IsCloser);
   if (closest.size() == 1) AddAlternatives(misses_of_rows, closest.front());
+  violations.reserve(closest.size());
   for (const Miss& miss : closest) {
     violations.push_back({miss.path, Explain(miss, misses_of_rows)});
   }

@@ -132,6 +132,7 @@ std::vector<std::vector<DeviceId>> RegularSets(const HierarchyInterconnect& hier
     groups[device.index() / static_cast<std::size_t>(hierarchy.levels.front().fan_out)].push_back(device);
   }
   std::vector<std::vector<DeviceId>> by_size;
+  by_size.reserve(groups.size());
   for (auto& [index, members] : groups) by_size.push_back(std::move(members));
   std::stable_sort(by_size.begin(), by_size.end(), [](const auto& a, const auto& b) { return a.size() > b.size(); });
   std::vector<std::vector<DeviceId>> sets;

@@ -215,6 +215,7 @@ class PatternCheck {
 
   std::vector<int32_t> InFlight() const {
     std::vector<int32_t> in_flight;
+    in_flight.reserve(assignment_.stages.size());
     for (std::size_t stage = 0; stage < assignment_.stages.size(); ++stage) in_flight.push_back(InFlightOf(stage));
     return in_flight;
   }

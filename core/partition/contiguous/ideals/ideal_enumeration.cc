@@ -214,6 +214,7 @@ Shared<W>::Shared(const BlockInstance& block_instance, const ChainLayout& chain_
   for (const DevicePool& pool : instance.pools) {
     times.emplace_back(layout, pool.time);
     std::vector<int64_t> is_unsupported;
+    is_unsupported.reserve(pool.supported.size());
     for (const bool supported : pool.supported) is_unsupported.push_back(supported ? 0 : 1);
     unsupported.emplace_back(pool.supports_all ? LanePrefixSums() : LanePrefixSums(layout, is_unsupported));
   }
