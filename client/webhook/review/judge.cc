@@ -4,6 +4,7 @@
 #include <google/protobuf/io/zero_copy_stream_impl_lite.h>
 #include <openssl/sha.h>
 
+#include <algorithm>
 #include <array>
 #include <optional>
 #include <utility>
@@ -21,16 +22,16 @@ namespace {
 
 constexpr char kPlansPrefix[] = "plans/";
 
+bool IsJudgedController(const Json& owner) {
+  const Json* is_controller = Find(owner, {"controller"});
+  if (is_controller == nullptr || *is_controller != Json(true)) return false;
+  const std::string version = TextAt(owner, {"apiVersion"});
+  return JobKindNamed(version.substr(0, version.find('/')), TextAt(owner, {"kind"})).has_value();
+}
+
 bool HasJudgedController(const Json& object) {
   const Json* owners = Find(object, {"metadata", "ownerReferences"});
-  if (owners == nullptr || !owners->is_array()) return false;
-  for (const Json& owner : *owners) {
-    const Json* is_controller = Find(owner, {"controller"});
-    if (is_controller == nullptr || *is_controller != Json(true)) continue;
-    const std::string version = TextAt(owner, {"apiVersion"});
-    if (JobKindNamed(version.substr(0, version.find('/')), TextAt(owner, {"kind"})).has_value()) return true;
-  }
-  return false;
+  return owners != nullptr && owners->is_array() && std::any_of(owners->begin(), owners->end(), IsJudgedController);
 }
 
 bool HasChanged(const Review& review, const char* annotation) {
@@ -59,11 +60,20 @@ struct Candidate {
   Demand demand;
 };
 
+// A plan, and what it is for.
+struct Planned {
+  v1::Plan plan;
+  // Empty: the service keeps no plans.
+  std::string name;
+  Candidate candidate;
+};
+
 class Judging {
  public:
-  Judging(const Review& review, Door door, const Policy& policy, const Pools& pools, absl::Time now,
+  Judging(const Review& review, JobKind kind, Door door, const Policy& policy, const Pools& pools, absl::Time now,
           const Service& service)
       : review_(review),
+        kind_(kind),
         door_(door),
         policy_(policy),
         pools_(pools),
@@ -73,9 +83,12 @@ class Judging {
 
   Judgement Run() {
     for (const std::string& warning : wishes_.warnings) Warn(Reason::kAnnotation, warning);
-    AskPools();
-    if (plan_.has_value() && door_ == Door::kMutate) Patch();
-    if (!plan_.has_value()) Refuse();
+    const std::optional<Planned> planned = AskPools();
+    if (!planned.has_value()) {
+      Refuse();
+    } else if (door_ == Door::kMutate) {
+      Patch(*planned);
+    }
     return std::move(judgement_);
   }
 
@@ -83,18 +96,19 @@ class Judging {
   void Warn(Reason reason, std::string text) { judgement_.warnings.push_back({reason, std::move(text)}); }
 
   // Until one has a plan; collects the proofs that others have none.
-  void AskPools() {
-    if (!ReadRequest() || !ReadShape()) return;
+  std::optional<Planned> AskPools() {
+    if (!ReadRequest() || !ReadShape()) return std::nullopt;
     const std::vector<const Pool*> pools = FindPools();
     has_several_pools_ = pools.size() > 1;
     for (const Pool* pool : pools) {
       std::optional<Candidate> candidate = Fit(*pool);
       if (!candidate.has_value()) continue;
-      Ask(*std::move(candidate));
-      if (plan_.has_value()) return;
+      std::optional<Planned> planned = Ask(*std::move(candidate));
+      if (planned.has_value()) return planned;
     }
     judgement_.is_infeasible = !pools.empty() && proofs_.size() == pools.size();
     may_deny_ = judgement_.is_infeasible && !is_stale_ && !saw_empty_pool_;
+    return std::nullopt;
   }
 
   // What all pools are asked for.
@@ -120,8 +134,7 @@ class Judging {
   }
 
   bool ReadShape() {
-    const auto kind = JobKindNamed(review_.group, review_.kind);
-    auto job = ReadJob(*kind, review_.object);
+    auto job = ReadJob(kind_, review_.object);
     if (!job.ok()) {
       Warn(Reason::kShape, absl::StrCat("not judged: ", job.status().message()));
       return false;
@@ -139,6 +152,7 @@ class Judging {
       if (!found.empty()) return found;
     }
     std::vector<std::string> names;
+    names.reserve(pools_.pools.size());
     for (const Pool& pool : pools_.pools) names.push_back(pool.name);
     Warn(Reason::kPool, wishes_.pool.empty()
                             ? absl::StrCat("not judged: no pool has this job's queue or node selector; name one with ",
@@ -170,65 +184,69 @@ class Judging {
     return Candidate{.pool = &pool, .demand = *std::move(demand)};
   }
 
-  void Ask(Candidate candidate) {
+  // nullopt: there is none, of which a proof or a warning tells.
+  std::optional<Planned> Ask(Candidate candidate) {
     *request_.mutable_cluster() = ClusterFor(candidate.demand, *candidate.pool);
     request_.clear_plan_id();
     const std::string plan_id = PlanIdOf(request_);
     if (door_ == Door::kMutate && !review_.dry_run) request_.set_plan_id(plan_id);
     auto plan = service_.plan(request_);
-    if (client::ErrorDetailsOf(plan.status()).reason == "NO_STORE") {
+    const bool has_store = client::ErrorDetailsOf(plan.status()).reason != "NO_STORE";
+    if (!has_store) {
       request_.clear_plan_id();
       plan = service_.plan(request_);
-    } else {
-      plan_name_ = absl::StrCat(kPlansPrefix, plan_id);
     }
     if (plan.ok()) {
-      plan_ = *std::move(plan);
-      candidate_ = std::move(candidate);
-    } else if (IsProvenInfeasible(plan.status())) {
+      return Planned{.plan = *std::move(plan),
+                     .name = has_store ? absl::StrCat(kPlansPrefix, plan_id) : "",
+                     .candidate = std::move(candidate)};
+    }
+    if (IsProvenInfeasible(plan.status())) {
       proofs_.push_back(InfeasibleText(plan.status(), candidate.demand, *candidate.pool));
     } else {
       judgement_.warnings.push_back(WarningOf(plan.status()));
     }
+    return std::nullopt;
   }
 
-  void Patch() {
+  void Patch(const Planned& planned) {
     judgement_.outcome = Outcome::kPlanned;
     Json after = review_.object;
-    AnnotatePlan(*plan_, plan_name_, after);
-    if (review_.operation == Operation::kCreate) PatchSpec(after);
+    AnnotatePlan(planned.plan, planned.name, after);
+    if (review_.operation == Operation::kCreate) PatchSpec(planned, after);
     judgement_.answer.patch = Json::diff(review_.object, after);
   }
 
   // Templates are immutable once the job is there.
-  void PatchSpec(Json& after) {
+  void PatchSpec(const Planned& planned, Json& after) {
+    const Pool& pool = *planned.candidate.pool;
     if (has_several_pools_) {
       Warn(Reason::kRanks,
-           absl::StrCat("annotated only: several pools may take the job; planned for pool ", candidate_->pool->name));
+           absl::StrCat("annotated only: several pools may take the job; planned for pool ", pool.name));
       return;
     }
-    AnnotateSlices(candidate_->demand, *candidate_->pool, after);
-    const auto stages = StageOfRank(job_, candidate_->demand, candidate_->pool->resource, *plan_);
+    AnnotateSlices(planned.candidate.demand, pool, after);
+    const auto stages = StageOfRank(job_, planned.candidate.demand, pool.resource, planned.plan);
     if (!stages.ok()) {
       Warn(Reason::kRanks, std::string(stages.status().message()));
       return;
     }
-    if (!plan_name_.empty()) SetOwnVariable(kPlanVariable, plan_name_, after);
-    SetOwnVariable(kStagesVariable, *stages, after);
-    if (!wishes_.trainer.empty()) SetTrainerArguments(after);
+    if (!planned.name.empty()) SetOwnVariable(planned.candidate, kPlanVariable, planned.name, after);
+    SetOwnVariable(planned.candidate, kStagesVariable, *stages, after);
+    if (!wishes_.trainer.empty()) SetTrainerArguments(planned, after);
   }
 
-  void SetOwnVariable(std::string_view name, std::string_view value, Json& after) {
-    if (SetVariable(candidate_->demand, candidate_->pool->resource, name, value, after)) return;
+  void SetOwnVariable(const Candidate& candidate, std::string_view name, std::string_view value, Json& after) {
+    if (SetVariable(candidate.demand, candidate.pool->resource, name, value, after)) return;
     Warn(Reason::kRanks, absl::StrCat(std::string(name), " has another value already, which stays"));
   }
 
-  void SetTrainerArguments(Json& after) {
+  void SetTrainerArguments(const Planned& planned, Json& after) {
     const auto graph = service_.graph(wishes_.graph);
-    const auto arguments =
-        graph.ok() ? TrainerArguments(wishes_.trainer, *plan_, *graph) : absl::StatusOr<std::string>(graph.status());
+    const auto arguments = graph.ok() ? TrainerArguments(wishes_.trainer, planned.plan, *graph)
+                                      : absl::StatusOr<std::string>(graph.status());
     if (arguments.ok()) {
-      SetOwnVariable(kTrainerVariable, *arguments, after);
+      SetOwnVariable(planned.candidate, kTrainerVariable, *arguments, after);
     } else {
       Warn(Reason::kTrainer, absl::StrCat("no ", kTrainerVariable, ": ", arguments.status().message()));
     }
@@ -248,6 +266,7 @@ class Judging {
   }
 
   const Review& review_;
+  const JobKind kind_;
   const Door door_;
   const Policy& policy_;
   const Pools& pools_;
@@ -262,11 +281,6 @@ class Judging {
   bool has_several_pools_ = false;
   bool saw_empty_pool_ = false;
   bool may_deny_ = false;
-  std::optional<v1::Plan> plan_;
-  // Empty: the service keeps no plans.
-  std::string plan_name_;
-  // What the plan is for.
-  std::optional<Candidate> candidate_;
 };
 
 }  // namespace
@@ -299,8 +313,9 @@ bool IsJudged(const Review& review, Door door, const Policy& policy) {
 
 Judgement Judge(const Review& review, Door door, const Policy& policy, const Pools& pools, absl::Time now,
                 const Service& service) {
-  if (!IsJudged(review, door, policy)) return {};
-  return Judging(review, door, policy, pools, now, service).Run();
+  const auto kind = JobKindNamed(review.group, review.kind);
+  if (!kind.has_value() || !IsJudged(review, door, policy)) return {};
+  return Judging(review, *kind, door, policy, pools, now, service).Run();
 }
 
 Answer AnswerOf(const Judgement& judgement) {

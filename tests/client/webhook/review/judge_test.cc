@@ -8,8 +8,11 @@
 #include <utility>
 
 #include "absl/status/status.h"
+#include "client/library/error_details.h"
 #include "client/local/local_planning_client.h"
 #include "client/webhook/review/patch.h"
+#include "google/rpc/error_details.pb.h"
+#include "google/rpc/status.pb.h"
 #include "tests/client/webhook/review/objects.h"
 
 namespace planwright::webhook {
@@ -157,6 +160,26 @@ TEST_F(JudgeTest, NamesThePlanThatTheServiceKeeps) {
   review.dry_run = true;
   EXPECT_EQ(Judge(review, Door::kMutate, policy_, pools_, absl::Now(), service).answer.patch, judgement.answer.patch);
   EXPECT_EQ(asked, "");
+}
+
+TEST_F(JudgeTest, NamesNoPlanWhereNothingIsKeptThoughAnotherPoolWasAskedBefore) {
+  google::rpc::ErrorInfo info;
+  info.set_reason("NO_STORE");
+  google::rpc::Status no_store;
+  no_store.add_details()->PackFrom(info);
+  Service service = RealService();
+  int calls = 0;
+  service.plan = [&, plan = service.plan](const v1::CreatePlanRequest& request) -> absl::StatusOr<v1::Plan> {
+    if (++calls == 1) return absl::UnavailableError("down");
+    if (request.plan_id().empty()) return plan(request);
+    return client::WithErrorDetails(absl::FailedPreconditionError("keeps nothing"), no_store.SerializeAsString());
+  };
+  pools_.pools.push_back(pools_.pools.front());
+  const Review review = Annotated(2, 2, kSmall);
+  const Judgement judgement = Judge(review, Door::kMutate, policy_, pools_, absl::Now(), service);
+  EXPECT_EQ(judgement.outcome, Outcome::kPlanned);
+  EXPECT_EQ(calls, 3);
+  EXPECT_FALSE(review.object.patch(judgement.answer.patch)["metadata"]["annotations"].contains(kPlanAnnotation));
 }
 
 TEST_F(JudgeTest, DeniesWithAProofInEnforceAndAtTheValidatingDoorOnly) {
