@@ -147,7 +147,7 @@ class Connection {
   // Clients may wait to be asked.
   asio::awaitable<bool> AskForBody(const Parser& parser) {
     if (!beast::iequals(parser.get()[http::field::expect], "100-continue")) co_return true;
-    http::response<http::empty_body> go_on(http::status::continue_, parser.get().version());
+    const http::response<http::empty_body> go_on(http::status::continue_, parser.get().version());
     Error error;
     co_await http::async_write(stream_, go_on, asio::redirect_error(asio::use_awaitable, error));
     co_return !error;
@@ -173,7 +173,7 @@ class Connection {
 
   // What the handler answers, or the fallback at `answer_by`.
   asio::awaitable<HttpAnswer> Judged(std::string target, std::string body, Clock::time_point answer_by) {
-    const auto executor = co_await asio::this_coro::executor;
+    const auto executor = stream_.get_executor();
     const auto timer = std::make_shared<asio::steady_timer>(executor, answer_by);
     const auto exchange = std::make_shared<Exchange>(std::move(target), std::move(body), answer_by, [executor, timer] {
       asio::post(executor, [timer] { timer->cancel(); });

@@ -113,25 +113,22 @@ class HttpsServerImpl final : public HttpsServer {
     }
   }
 
+  // What is thrown where memory runs out ends this connection alone: asio::detached drops it.
   asio::awaitable<void> Counted(asio::ip::tcp::socket socket, asio::ip::address peer) {
-    ++connections_;
-    try {
-      const Place place(*this, peer);
-      if (place.is_free()) co_await ServeConnection(std::move(socket), tls(), services_);
-    } catch (const std::exception&) {
-      // Out of memory: this connection ends, the others go on.
-    }
-    --connections_;
+    const Place place(*this, std::move(peer));
+    if (place.is_free()) co_await ServeConnection(std::move(socket), tls(), services_);
   }
 
-  // One of the connections of an address.
+  // One of the connections, and of those of its address.
   class Place {
    public:
-    Place(HttpsServerImpl& server, const asio::ip::address& peer) : server_(server), peer_(peer) {
+    Place(HttpsServerImpl& server, asio::ip::address peer) : server_(server), peer_(std::move(peer)) {
       const std::lock_guard lock(server_.mutex_);
       is_free_ = ++server_.by_address_[peer_] <= std::max(1, server_.services_.limits.max_connections / 4);
+      ++server_.connections_;
     }
     ~Place() {
+      --server_.connections_;
       const std::lock_guard lock(server_.mutex_);
       const auto own = server_.by_address_.find(peer_);
       if (--own->second == 0) server_.by_address_.erase(own);
