@@ -94,7 +94,7 @@ class LayerReader {
   }
 
  private:
-  bool IsLookedAt(const v1::Operator& op) const { return op.pass() != v1::PASS_BACKWARD && op.type() != kInputType; }
+  static bool IsLookedAt(const v1::Operator& op) { return op.pass() != v1::PASS_BACKWARD && op.type() != kInputType; }
 
   // Fills stage_of_.
   absl::Status ReadStages() {
@@ -149,17 +149,17 @@ class LayerReader {
     first_ = static_cast<std::size_t>(std::find_if(layers_.begin(), layers_.end(), is_numbered) - layers_.begin());
     end_ = layers_.size();
     while (end_ > first_ && !is_numbered(layers_[end_ - 1])) --end_;
-    if (first_ == end_) {
+    const std::optional<LayerNumber> origin = first_ < end_ ? layers_[first_].number : std::nullopt;
+    if (!origin.has_value()) {
       return CannotExpress(target_, "no layer label of the graph ends in a number, such as \"layer.0\"");
     }
-    const LayerNumber& origin = *layers_[first_].number;
     for (std::size_t i = first_; i < end_; ++i) {
       const Layer& layer = layers_[i];
-      if (!is_numbered(layer) || layer.number->kind != origin.kind) {
+      if (!layer.number.has_value() || layer.number->kind != origin->kind) {
         return CannotExpress(target_, absl::StrCat("the layers ", layers_[first_].label, " and ", layer.label,
                                                    " are of two kinds, and one row of layers is wanted"));
       }
-      if (layer.number->number != origin.number + static_cast<int64_t>(i - first_)) {
+      if (layer.number->number != origin->number + static_cast<int64_t>(i - first_)) {
         return CannotExpress(target_, absl::StrCat("layer ", layer.label, " is out of order"));
       }
     }

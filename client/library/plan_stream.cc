@@ -48,8 +48,10 @@ class Reading {
 
   // The answer to a stream that ended with `status`, asked to stop or not.
   absl::StatusOr<v1::CreatePlanResponse> Answer(const absl::Status& status, bool stop_requested) && {
-    const bool is_enough = status.ok() ? is_complete_ : stop_requested && best_.has_value();
-    if (!is_enough) return status.ok() ? absl::InternalError("the server ended the stream without a plan") : status;
+    const bool is_enough = status.ok() ? is_complete_ : stop_requested;
+    if (!is_enough || !best_.has_value()) {
+      return status.ok() ? absl::InternalError("the server ended the stream without a plan") : status;
+    }
     v1::CreatePlanResponse response;
     *response.mutable_plan() = *std::move(best_);
     if (!is_complete_) AddWhatCameLater(*response.mutable_plan());

@@ -56,7 +56,7 @@ void MakeMatrix(const Machine& machine, v1::Interconnect::Matrix& matrix) {
 }
 
 // The most frequent bandwidth stands for all pairs, the others are links of their own.
-void MakeNodes(const Machine& machine, const ClusterOptions& options, v1::Interconnect::Nodes& nodes) {
+void MakeNodes(const Machine& machine, int64_t repeat, double between, v1::Interconnect::Nodes& nodes) {
   const auto pairs = PairsByBandwidth(machine);
   const double usual = std::max_element(pairs.begin(), pairs.end(), [](const auto& a, const auto& b) {
                          return a.second < b.second;
@@ -75,27 +75,28 @@ void MakeNodes(const Machine& machine, const ClusterOptions& options, v1::Interc
       link.set_latency_ms(kInsideLatencyMs);
     }
   }
-  AddLevel(options.repeat, *options.between, kBetweenLatencyMs, *nodes.add_levels());
+  AddLevel(repeat, between, kBetweenLatencyMs, *nodes.add_levels());
 }
 
-void MakeInterconnect(const Machine& machine, const ClusterOptions& options, v1::Interconnect& interconnect) {
+// `between`: the bandwidth between machines, where there are several.
+void MakeInterconnect(const Machine& machine, int64_t repeat, double between, v1::Interconnect& interconnect) {
   const auto pairs = PairsByBandwidth(machine);
   const double inside = pairs.empty() ? 0 : pairs.begin()->first;
   const bool is_even = pairs.size() <= 1;
-  if (options.repeat == 1 && is_even) {
+  if (repeat == 1 && is_even) {
     if (inside > 0) interconnect.mutable_uniform()->set_bandwidth_bytes_per_second(inside);
     interconnect.mutable_uniform()->set_latency_ms(kInsideLatencyMs);
-  } else if (options.repeat == 1) {
+  } else if (repeat == 1) {
     MakeMatrix(machine, *interconnect.mutable_matrix());
   } else if (!is_even) {
-    MakeNodes(machine, options, *interconnect.mutable_nodes());
+    MakeNodes(machine, repeat, between, *interconnect.mutable_nodes());
   } else if (machine.devices == 1) {
-    interconnect.mutable_uniform()->set_bandwidth_bytes_per_second(*options.between);
+    interconnect.mutable_uniform()->set_bandwidth_bytes_per_second(between);
     interconnect.mutable_uniform()->set_latency_ms(kBetweenLatencyMs);
   } else {
     v1::Interconnect::Hierarchy& hierarchy = *interconnect.mutable_hierarchy();
     AddLevel(static_cast<int64_t>(machine.devices), inside, kInsideLatencyMs, *hierarchy.add_levels());
-    AddLevel(options.repeat, *options.between, kBetweenLatencyMs, *hierarchy.add_levels());
+    AddLevel(repeat, between, kBetweenLatencyMs, *hierarchy.add_levels());
   }
 }
 
@@ -116,7 +117,7 @@ absl::StatusOr<v1::Cluster> ClusterOfMachines(const Machine& machine, const Clus
       device.set_host(name);
     }
   }
-  MakeInterconnect(machine, options, *cluster.mutable_interconnect());
+  MakeInterconnect(machine, options.repeat, options.between.value_or(0), *cluster.mutable_interconnect());
   return cluster;
 }
 

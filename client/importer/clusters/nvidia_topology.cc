@@ -75,8 +75,8 @@ class MatrixReader {
       if (words.empty()) continue;
       if (machine_.devices == 0) {
         ReadHeadings(words);
-      } else if (GpuOf(words.front()).has_value()) {
-        ReadRow(words);
+      } else if (const auto gpu = GpuOf(words.front())) {
+        ReadRow(*gpu, words);
       }
     }
     if (machine_.devices == 0) violations_.Add("", "has no line of headings: GPU0 GPU1 ...");
@@ -105,8 +105,7 @@ class MatrixReader {
     machine_.bandwidth.assign(count * count, 0);
   }
 
-  void ReadRow(const std::vector<std::string_view>& words) {
-    const std::size_t gpu = *GpuOf(words.front());
+  void ReadRow(std::size_t gpu, const std::vector<std::string_view>& words) {
     if (gpu >= machine_.devices) return Report(absl::StrCat("GPU", gpu, " has no column"));
     if (!rows_.insert(gpu).second) return Report(absl::StrCat("GPU", gpu, " has a row before"));
     if (words.size() < machine_.devices + 1) {

@@ -85,12 +85,12 @@ class GraphReader {
   }
 
   void AddDevices(FieldReader& reader, const char* field, const char* device_class, const char* prefix) {
-    const auto count = reader.Integer(field, 0, std::numeric_limits<int32_t>::max());
-    if (count.value_or(0) == 0) return;
+    const int64_t count = reader.Integer(field, 0, std::numeric_limits<int32_t>::max()).value_or(0);
+    if (count == 0) return;
     v1::DeviceGroup& group = *request_.mutable_cluster()->add_device_groups();
     group.set_name_prefix(prefix);
     group.set_device_class(device_class);
-    group.set_count(static_cast<int32_t>(*count));
+    group.set_count(static_cast<int32_t>(count));
   }
 
   void ReadNodes(const json& nodes) {
@@ -150,15 +150,15 @@ class GraphReader {
     const auto producer = ReadEnd(reader, "sourceId");
     const auto consumer = ReadEnd(reader, "destId");
     const auto cost_ms = reader.NonNegative("cost");
-    const auto size_bytes = Bytes(reader, "size", RoundUp);
+    const int64_t size_bytes = Bytes(reader, "size", RoundUp).value_or(0);
     if (!producer.has_value() || !consumer.has_value() || !cost_ms.has_value()) return;
     if (*producer == *consumer) {
       reader.Report("destId", "must differ from sourceId: an operator cannot wait for itself");
       return;
     }
-    edges_of_[*producer].push_back({*consumer, *cost_ms, size_bytes.value_or(0)});
-    if (*cost_ms > 0 && size_bytes.value_or(0) > 0) {
-      bytes_per_second_.push_back(static_cast<double>(*size_bytes) / (*cost_ms / 1e3));
+    edges_of_[*producer].push_back({*consumer, *cost_ms, size_bytes});
+    if (*cost_ms > 0 && size_bytes > 0) {
+      bytes_per_second_.push_back(static_cast<double>(size_bytes) / (*cost_ms / 1e3));
     }
   }
 

@@ -105,10 +105,11 @@ class ConfigReader {
       is_within = false;
     }
     if (!is_within) return nullptr;
-    const auto* const family = std::find_if(kFamilies.begin(), kFamilies.end(),
-                                            [&](const Family& each) { return each.type == type.value_or("llama"); });
+    const std::string wanted = type.value_or("llama");
+    const auto* const family =
+        std::find_if(kFamilies.begin(), kFamilies.end(), [&](const Family& each) { return each.type == wanted; });
     if (family == kFamilies.end()) {
-      fields_.Report("model_type", absl::StrCat("must be one of ", FamilyNames(), ", is \"", *type,
+      fields_.Report("model_type", absl::StrCat("must be one of ", FamilyNames(), ", is \"", wanted,
                                                 "\"; describe the model with zoo:transformer?... where it is alike"));
       return nullptr;
     }

@@ -76,10 +76,10 @@ class PiperReader {
   bool takes_larger_sync() const { return takes_larger_sync_; }
 
  private:
-  double Bytes(FieldReader& reader, const char* name) {
-    const auto bytes = reader.NonNegative(name);
-    if (bytes.value_or(0) <= kMaxBytes) return bytes.value_or(0);
-    reader.Report(name, absl::StrFormat("must be at most 2^62 bytes, is %g", *bytes));
+  static double Bytes(FieldReader& reader, const char* name) {
+    const double bytes = reader.NonNegative(name).value_or(0);
+    if (bytes <= kMaxBytes) return bytes;
+    reader.Report(name, absl::StrFormat("must be at most 2^62 bytes, is %g", bytes));
     return 0;
   }
 
@@ -169,7 +169,7 @@ class PiperReader {
   }
 
   // Bytes that are gathered or divided where a stage ends, by node.
-  SyncBytes ReadSync(FieldReader& variant, const json& fields, const char* name) {
+  static SyncBytes ReadSync(FieldReader& variant, const json& fields, const char* name) {
     SyncBytes sync;
     if (!fields.is_object() || !fields.contains(name)) return sync;
     if (!fields.at(name).is_object()) {

@@ -63,7 +63,8 @@ absl::StatusOr<std::string> Expanded(std::string_view layout) {
       last.clear();
     } else if (c == ')') {
       if (!group.has_value()) return Wrong("the layout has a \")\" without its \"(\"");
-      last = *std::exchange(group, std::nullopt);
+      last = *group;
+      group.reset();
       is_group = true;
       if (!layout.starts_with('*')) return Wrong("a group of the layout needs its \"*N\"");
     } else if (c == '*') {
@@ -214,11 +215,12 @@ absl::StatusOr<std::vector<std::vector<std::string>>> NestedStrings(std::string_
 
 absl::Status CheckWholeLayers(const std::map<std::string, std::string, std::less<>>& arguments) {
   for (const std::string_view name : {kTensor, kContext, kExpert}) {
-    const auto degree = CountOf(arguments, name);
-    if (!degree.ok()) return degree.status();
-    if (degree->value_or(1) == 1) continue;
+    const auto given = CountOf(arguments, name);
+    if (!given.ok()) return given.status();
+    const std::size_t degree = given->value_or(1);
+    if (degree == 1) continue;
     return Wrong(
-        absl::StrCat("--", std::string(name), " ", **degree,
+        absl::StrCat("--", std::string(name), " ", degree,
                      " divides layers among devices, which is not read from arguments; save the plan that they "
                      "come from (`planwright plan --save=FILE`) and evaluate that"));
   }
@@ -280,16 +282,15 @@ absl::StatusOr<TrainerStages> ReadMegatronStages(std::string_view text) {
   const std::size_t layers = counts[kLayers].value_or(0);
   const std::size_t ranks = counts[kRanks].value_or(1);
   std::size_t parts = counts[kVirtualStages].value_or(1);
-  if (counts[kVirtual].has_value()) {
-    const std::size_t each = *counts[kVirtual];
-    if (layers % each != 0) {
-      return Wrong(absl::StrCat("--", std::string(kVirtual), " ", each, " does not divide the ", layers, " layers"));
+  if (const auto each = counts[kVirtual]) {
+    if (layers % *each != 0) {
+      return Wrong(absl::StrCat("--", std::string(kVirtual), " ", *each, " does not divide the ", layers, " layers"));
     }
-    if (layers / each % ranks != 0) {
-      return Wrong(absl::StrCat("--", std::string(kVirtual), " ", each, " makes ", layers / each,
+    if (layers / *each % ranks != 0) {
+      return Wrong(absl::StrCat("--", std::string(kVirtual), " ", *each, " makes ", layers / *each,
                                 " stages, no multiple of the ", ranks, " of --", std::string(kRanks)));
     }
-    parts = layers / each / ranks;
+    parts = layers / *each / ranks;
   }
   auto read = layout != arguments.end() ? StagesOfLayout(layout->second)
                                         : EvenStages(layers, ranks, parts, counts[kFirst], counts[kLast]);

@@ -49,8 +49,10 @@ class Exchange {
   HttpAnswer Take() {
     const std::lock_guard lock(mutex_);
     is_over_ = true;
-    if (answer_.has_value()) return *std::exchange(answer_, std::nullopt);
-    return std::exchange(fallback_, {503, "not judged in time"});
+    if (!answer_.has_value()) return std::exchange(fallback_, {503, "not judged in time"});
+    HttpAnswer answer = *std::move(answer_);
+    answer_.reset();
+    return answer;
   }
 
  private:

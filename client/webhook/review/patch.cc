@@ -85,12 +85,14 @@ int SliceLevel(const Pool& pool, const std::vector<int64_t>& together) {
   return -1;
 }
 
-bool WantsSlices(const Demand& demand, const Json& object) {
+// The pod template that may have slices; nullptr: the job is to be left alone.
+const Place* TemplateForSlices(const Demand& demand, const Json& object) {
   const PodSet& set = *demand.sets.front();
-  if (demand.sets.size() != 1 || set.replicas != 1 || !set.pod_template.has_value()) return false;
-  if (TextAt(object, {"metadata", "labels", kQueueLabel}).empty()) return false;
-  return !HasTopology(TextsAt(object, {"metadata", "annotations"})) &&
-         !HasTopology(TextsAt(object.at(*set.pod_template), {"metadata", "annotations"}));
+  if (demand.sets.size() != 1 || set.replicas != 1 || !set.pod_template.has_value()) return nullptr;
+  if (TextAt(object, {"metadata", "labels", kQueueLabel}).empty()) return nullptr;
+  const bool has_topology = HasTopology(TextsAt(object, {"metadata", "annotations"})) ||
+                            HasTopology(TextsAt(object.at(*set.pod_template), {"metadata", "annotations"}));
+  return has_topology ? nullptr : &*set.pod_template;
 }
 
 }  // namespace
@@ -148,11 +150,12 @@ bool SetVariable(const Demand& demand, const std::string& resource, std::string_
 }
 
 void AnnotateSlices(const Demand& demand, const Pool& pool, Json& object) {
-  if (!WantsSlices(demand, object)) return;
+  const Place* pod_template = TemplateForSlices(demand, object);
+  if (pod_template == nullptr) return;
   const std::vector<int64_t> together = PodsTogether(demand, pool);
   const int level = SliceLevel(pool, together);
   if (level < 0) return;
-  Json& annotations = AnnotationsOf(object.at(*demand.sets.front()->pod_template));
+  Json& annotations = AnnotationsOf(object.at(*pod_template));
   annotations[kSliceTopology] = pool.levels[static_cast<std::size_t>(level)].label;
   annotations[kSliceSize] = absl::StrCat(together[static_cast<std::size_t>(level)]);
 }

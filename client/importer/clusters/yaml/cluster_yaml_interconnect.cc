@@ -164,9 +164,10 @@ std::vector<YamlInterconnect::Level> YamlInterconnect::ResolveBetween(const Yaml
   std::vector<Level> levels = between_;
   if (levels.empty()) levels.push_back({std::nullopt, Link()});
   for (Level& level : levels) level.link = Resolve(kBetween, level.link, hosts);
-  if (levels.back().hosts.value_or(hosts.hosts.size()) < hosts.hosts.size()) {
+  const std::size_t outermost = levels.back().hosts.value_or(hosts.hosts.size());
+  if (outermost < hosts.hosts.size()) {
     root_.Report(kBetween, absl::StrCat("must end with a level for all ", hosts.hosts.size(),
-                                        " hosts, ends with one for ", *levels.back().hosts));
+                                        " hosts, ends with one for ", outermost));
   }
   // What encloses all hosts is the last level that counts.
   const auto top = std::ranges::find_if(
