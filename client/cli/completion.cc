@@ -210,16 +210,18 @@ class CompletionCommand final : public Command {
   }
 
   absl::StatusOr<ExitCode> Run(Environment& environment) override {
-    const Commands commands = MakeCommands();
-    const std::string text = shell_ == "zsh"    ? ZshCompletion(commands)
-                             : shell_ == "fish" ? FishCompletion(commands)
-                                                : BashCompletion(commands);
-    const absl::Status written = WriteOutput(text, output_file_, environment.out);
+    const absl::Status written = WriteOutput(Script(MakeCommands()), output_file_, environment.out);
     if (!written.ok()) return written;
     return ExitCode::kOk;
   }
 
  private:
+  std::string Script(const Commands& commands) const {
+    if (shell_ == "zsh") return ZshCompletion(commands);
+    if (shell_ == "fish") return FishCompletion(commands);
+    return BashCompletion(commands);
+  }
+
   std::string shell_ = "bash";
   std::string output_file_;
 };

@@ -78,6 +78,7 @@ class Slots {
   explicit Slots(const Shape& shape)
       : rows_(static_cast<std::size_t>(shape.stages)), forward_(Table(shape)), backward_(Table(shape)) {
     std::vector<std::vector<Pass>> orders;
+    orders.reserve(static_cast<std::size_t>(shape.stages));
     for (int stage = 0; stage < shape.stages; ++stage) orders.push_back(OrderOf(shape, stage));
     std::vector<std::size_t> next(orders.size(), 0);
     // In every slot some stage works.
@@ -107,8 +108,9 @@ class Slots {
   using Times = std::vector<std::vector<int>>;
 
   static Times Table(const Shape& shape) {
-    return Times(static_cast<std::size_t>(shape.runs()),
-                 std::vector<int>(static_cast<std::size_t>(shape.micro_batches), -1));
+    const std::vector<int> of_run(static_cast<std::size_t>(shape.micro_batches), -1);
+    Times times(static_cast<std::size_t>(shape.runs()), of_run);
+    return times;
   }
 
   static bool IsBefore(int done, int slot) { return done >= 0 && done < slot; }

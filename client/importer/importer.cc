@@ -200,8 +200,9 @@ absl::StatusOr<ImportedRequest> ImportForeignGraph(std::string_view text, std::s
     imported.request.mutable_problem()->set_workload(v1::WORKLOAD_INFERENCE);
   } else {
     auto name = ReadModelConfig(text, source, options.workpiece, imported.warnings);
-    if (name.ok()) imported.request.set_graph_reference(*std::move(name));
-    return name.ok() ? absl::StatusOr<ImportedRequest>(std::move(imported)) : name.status();
+    if (!name.ok()) return name.status();
+    imported.request.set_graph_reference(*std::move(name));
+    return imported;
   }
   if (!status.ok()) return status;
   imported.request.mutable_graph()->set_display_name(std::filesystem::path(source).stem().string());

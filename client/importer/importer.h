@@ -54,8 +54,7 @@ struct ImportedRequest {
 // Errors, here and below: INVALID_ARGUMENT; ErrorDetailsOf has the violations where the text is well-formed.
 
 // A text that holds a graph, perhaps with more.
-absl::StatusOr<ImportedRequest> ImportGraph(std::string_view text, std::string_view source,
-                                            const GraphOptions& options);
+absl::StatusOr<ImportedRequest> ImportGraph(std::string_view text, std::string_view source, const GraphOptions& asked);
 
 // kAuto: by content. The others read a text as what they say.
 enum class ClusterFormat {

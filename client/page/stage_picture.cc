@@ -24,12 +24,15 @@ constexpr double kLayerGap = 10;
 
 std::size_t Index(int i) { return static_cast<std::size_t>(i); }
 
+// "gpu0 and 3 more"
+std::string FirstDeviceText(const v1::Stage& stage) {
+  if (stage.replicas().empty()) return "no device";
+  const std::string& first = stage.replicas(0).device();
+  return stage.replicas_size() == 1 ? first : absl::StrCat(first, " and ", stage.replicas_size() - 1, " more");
+}
+
 std::string StageTip(const v1::Stage& stage) {
-  const std::string devices = stage.replicas().empty()     ? "no device"
-                              : stage.replicas_size() == 1 ? stage.replicas(0).device()
-                                                           : absl::StrCat(stage.replicas(0).device(), " and ",
-                                                                          stage.replicas_size() - 1, " more");
-  return absl::StrCat("stage ", stage.index(), " on ", devices, "\n",
+  return absl::StrCat("stage ", stage.index(), " on ", FirstDeviceText(stage), "\n",
                       CountedText(stage.operators_size(), "operator", "operators"), "\nload ",
                       DurationText(stage.load_ms()), ", memory ", BytesText(stage.memory_bytes()));
 }
@@ -128,9 +131,10 @@ class StageDrawing {
       const Box& stage = picture_.boxes[Index(layer.stage)];
       const double column = (stage.width - kLayerGap) / ColumnsOf(layer.stage);
       const double slot = column / of_row[row];
+      const int columns_before = rows_[i] / kRowsInAColumn;
       const std::string operators = CountedText(static_cast<int64_t>(layer.operators.size()), "operator", "operators");
       picture_.boxes.push_back(
-          {.x = stage.x + kLayerGap + rows_[i] / kRowsInAColumn * column + slot * placed[row]++,
+          {.x = stage.x + kLayerGap + columns_before * column + slot * placed[row]++,
            .y = stage.y + kStageTitle + rows_[i] % kRowsInAColumn * (kLayerHeight + kLayerGap),
            .width = slot - kLayerGap,
            .height = kLayerHeight,
@@ -165,10 +169,17 @@ class StageDrawing {
       Line line{
           .strength = most > 0 ? std::cbrt(static_cast<double>(flow.bytes)) / most : 0,
           .tip = absl::StrCat(NameOf(flow.from), " to ", NameOf(flow.to), "\n", tensors, ", ", BytesText(flow.bytes))};
-      line.x1 = is_below ? from.x + from.width / 2 : is_right ? from.x + from.width : from.x;
-      line.y1 = is_below ? from.y + from.height : from.y + from.height / 2;
-      line.x2 = is_below ? to.x + to.width / 2 : is_right ? to.x : to.x + to.width;
-      line.y2 = is_below ? to.y : to.y + to.height / 2;
+      if (is_below) {
+        line.x1 = from.x + from.width / 2;
+        line.y1 = from.y + from.height;
+        line.x2 = to.x + to.width / 2;
+        line.y2 = to.y;
+      } else {
+        line.x1 = is_right ? from.x + from.width : from.x;
+        line.y1 = from.y + from.height / 2;
+        line.x2 = is_right ? to.x : to.x + to.width;
+        line.y2 = to.y + to.height / 2;
+      }
       picture_.lines.push_back(std::move(line));
     }
   }

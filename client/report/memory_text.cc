@@ -24,7 +24,7 @@ const v1::DeviceUsage* FullestDevice(const v1::Plan& plan) {
     if (device.stages().empty()) continue;
     const bool is_limited = device.memory_limit_bytes() > 0;
     const bool is_fuller =
-        fullest == nullptr || is_limited > (fullest->memory_limit_bytes() > 0) ||
+        fullest == nullptr || (is_limited && fullest->memory_limit_bytes() <= 0) ||
         (is_limited ? share(device) > share(*fullest)
                     : !fullest->has_memory_limit_bytes() && device.memory_bytes() > fullest->memory_bytes());
     if (is_fuller) fullest = &device;

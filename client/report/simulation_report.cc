@@ -175,6 +175,7 @@ std::vector<TimeColumn> ColumnsOf(const std::vector<const Resource*>& devices) {
 // Shares of the step by column, that of bubbles, and what contention adds in milliseconds.
 std::vector<double> SpentBy(const Resource& device, const std::vector<TimeColumn>& columns, double step_ms) {
   std::vector<double> spent;
+  spent.reserve(columns.size() + 2);
   for (const TimeColumn& column : columns) spent.push_back(TimeOf(device, column.operations).busy_ms / step_ms);
   spent.push_back(1 - device.utilization());
   spent.push_back(AddedTo(device));

@@ -160,6 +160,7 @@ std::vector<std::size_t> Table::ShownColumns() const {
 
 std::vector<std::size_t> Table::FittingWidths(const std::vector<std::size_t>& shown) const {
   std::vector<std::size_t> widths;
+  widths.reserve(shown.size());
   for (const std::size_t i : shown) widths.push_back(widths_[i]);
   const std::size_t most = CurrentLineLengths().report;
   const std::size_t all = std::accumulate(widths.begin(), widths.end(), 2 * widths.size());
@@ -190,6 +191,7 @@ std::string Table::ToString() const {
   std::string text = has_headings ? RowText(headings, columns, widths) : "";
   for (const auto& row : rows_) {
     std::vector<std::string> cells;
+    cells.reserve(shown.size());
     for (const std::size_t i : shown) cells.push_back(row[i]);
     text += RowText(cells, columns, widths);
   }

@@ -138,6 +138,7 @@ class CompareCommand final : public Command {
 
   static absl::Status UnknownAlgorithm(const std::string& name, const std::vector<NamedAlgorithm>& known) {
     std::vector<std::string> names;
+    names.reserve(known.size());
     for (const NamedAlgorithm& algorithm : known) names.push_back(algorithm.name);
     return UsageError(absl::StrCat("--algorithms: \"", name, "\" is no algorithm", DidYouMean(name, names)),
                       absl::StrCat("Algorithms: all, or some of ", absl::StrJoin(names, ", "), "."));
@@ -173,6 +174,7 @@ class CompareCommand final : public Command {
 
   static ExitCode ExitCodeOf(const std::vector<ComparisonRow>& rows) {
     std::vector<absl::Status> attempts;
+    attempts.reserve(rows.size());
     for (const ComparisonRow& row : rows) attempts.push_back(row.plan.status());
     return ExitCodeForAll(attempts);
   }

@@ -56,27 +56,27 @@ std::vector<std::string> RunnableTargets() {
   return names;
 }
 
-absl::Status MakeRunnable(std::string_view name, PlanningClient& client, const CallOptions& call,
+absl::Status MakeRunnable(std::string_view target, PlanningClient& client, const CallOptions& call,
                           v1::CreatePlanRequest& request) {
-  const auto target = FindTarget(name);
-  if (!target.ok()) return target.status();
+  const auto found = FindTarget(target);
+  if (!found.ok()) return found.status();
   v1::PlanningProblem& problem = *request.mutable_problem();
-  if (problem.has_joint()) return CheckJointTarget((*target)->name, problem);
-  const absl::Status checked = CheckSettings(**target, problem);
+  if (problem.has_joint()) return CheckJointTarget((*found)->name, problem);
+  const absl::Status checked = CheckSettings(**found, problem);
   if (!checked.ok()) return checked;
   problem.set_granularity(v1::GRANULARITY_LAYER);
-  problem.set_workload((*target)->serves ? v1::WORKLOAD_INFERENCE : v1::WORKLOAD_TRAINING);
+  problem.set_workload((*found)->serves ? v1::WORKLOAD_INFERENCE : v1::WORKLOAD_TRAINING);
   for (const std::string& cpu : CpusOf(client, call, request)) {
     problem.mutable_devices_to_use()->add_excluded_devices(cpu);
   }
   return absl::OkStatus();
 }
 
-absl::StatusOr<v1::CreatePlanResponse> PlanRunnable(std::string_view name, PlanningClient& client,
+absl::StatusOr<v1::CreatePlanResponse> PlanRunnable(std::string_view target, PlanningClient& client,
                                                     const CallOptions& call, const v1::CreatePlanRequest& request,
                                                     const PlanSearch& search) {
-  const auto target = FindTarget(name);
-  if (!target.ok()) return target.status();
+  const auto found = FindTarget(target);
+  if (!found.ok()) return found.status();
   std::optional<v1::Graph> graph;
   const auto express = [&](const v1::Plan& plan) {
     if (!graph.has_value()) {
@@ -85,10 +85,10 @@ absl::StatusOr<v1::CreatePlanResponse> PlanRunnable(std::string_view name, Plann
       if (!resolved.ok()) return resolved;
       graph = std::move(*named.mutable_graph());
     }
-    return (*target)->write({.plan = plan, .graph = &*graph}).status();
+    return (*found)->write({.plan = plan, .graph = &*graph}).status();
   };
   if (request.problem().has_joint()) {
-    return PlanJointlyFor((*target)->name, request, {.plan = search, .express = express});
+    return PlanJointlyFor((*found)->name, request, {.plan = search, .express = express});
   }
   auto response = search(request);
   if (!response.ok()) return response;

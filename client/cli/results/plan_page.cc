@@ -36,6 +36,7 @@ absl::StatusOr<std::string> PlanPage(PlanningClient& client, const CallOptions& 
   if (status.ok()) status = ResolveCluster(client, call, input);
   if (!status.ok()) return status;
   std::vector<absl::StatusOr<Simulation>> steps;
+  steps.reserve(plans.size());
   for (const TitledPlan& titled : plans) steps.push_back(SimulatedStep(client, call, input, *titled.plan));
   std::vector<PagePlan> page_plans;
   for (std::size_t i = 0; i < plans.size(); ++i) {

@@ -118,8 +118,9 @@ Flag LevelFlag(ClusterOptions& options) {
       "closest first",
       [&options](std::string_view text) {
         auto level = ParseNamedBandwidth(text);
-        if (level.ok()) options.levels.push_back(*std::move(level));
-        return level.status();
+        if (!level.ok()) return level.status();
+        options.levels.push_back(*std::move(level));
+        return absl::OkStatus();
       }};
 }
 
@@ -129,9 +130,9 @@ Flag GpuQueryFlag(ClusterOptions& options) {
           [&options](std::string_view path) {
             std::istringstream no_standard_input;
             auto text = ReadInput(std::string(path), no_standard_input);
-            if (text.ok()) options.gpu_query = *std::move(text);
-            if (text.ok() && options.gpu_query.empty()) return absl::InvalidArgumentError("must not be empty");
-            return text.status();
+            if (!text.ok()) return text.status();
+            options.gpu_query = *std::move(text);
+            return options.gpu_query.empty() ? absl::InvalidArgumentError("must not be empty") : absl::OkStatus();
           }};
 }
 
@@ -196,6 +197,7 @@ FlagGroup InputFlags::Flags() {
 
 std::vector<Flag> InputFlags::GraphFileFlags() {
   std::vector<std::string> formats;
+  formats.reserve(kFormats.size());
   for (const auto& [name, format] : kFormats) formats.emplace_back(name);
   return {
       ChoiceFlag("graph_format", "how the graph's file is written; auto looks at its content", formats, graph_format_),
@@ -298,6 +300,7 @@ absl::Status InputFlags::LoadCluster(Environment& environment, v1::CreatePlanReq
 
 FlagGroup ClusterFileFlags::Flags() {
   std::vector<std::string> formats;
+  formats.reserve(kClusterFormats.size());
   for (const auto& [name, format] : kClusterFormats) formats.emplace_back(name);
   return {
       "Cluster files (what nvidia-smi, NCCL, hwloc, Kubernetes and Slurm do not say themselves)",

@@ -16,7 +16,7 @@ namespace planwright::client {
 
 // Errors: INVALID_ARGUMENT: no ranks, no measurement, measurements that are wrong; those of ClusterOfHosts.
 absl::StatusOr<ImportedCluster> ReadNcclTests(std::string_view text, std::string_view source,
-                                              const ClusterOptions& options);
+                                              const ClusterOptions& asked);
 
 }  // namespace planwright::client
 

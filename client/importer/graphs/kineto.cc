@@ -218,7 +218,7 @@ std::vector<ProfileRow> RowsOf(const KinetoEvents& events, const std::vector<Tak
 
 std::string AssumptionText(const KinetoEvents& events, const Steps& steps, std::size_t names) {
   const std::string kind = events.kernels.empty() ? "the stretches themselves, since there are no kernels" : "kernels";
-  std::string text =
+  const std::string text =
       absl::StrCat("times of ", names, names == 1 ? " name" : " names", " are means of ", kind, " over ");
   if (steps.count > 1) return absl::StrCat(text, steps.count - 1, " of ", steps.count, " steps, the first left out");
   return absl::StrCat(text, "the whole trace, since it has ",

@@ -153,8 +153,8 @@ class EventReader final : public Json::json_sax_t {
       if (key_ == "pid" && whole.has_value()) event_.process = std::to_string(*whole);
       if (key_ == "tid" && whole.has_value()) event_.thread = std::to_string(*whole);
     } else if (depth_ == event_depth_ + 1 && is_in_args_ && event_depth_ != kNowhere && whole.has_value()) {
-      if (key_ == "correlation") event_.correlation = *whole;
-      if (key_ == "Sequence number") event_.sequence = *whole;
+      if (key_ == "correlation") event_.correlation = whole;
+      if (key_ == "Sequence number") event_.sequence = whole;
       if (key_ == "Fwd thread id") event_.forward_thread = *whole;
     }
     return true;
@@ -220,7 +220,8 @@ absl::StatusOr<KinetoEvents> ReadKinetoEvents(std::string_view bytes, std::strin
   std::istream stream(&unpacked);
   EventReader reader;
   const bool is_json = Json::sax_parse(stream, &reader);
-  std::string error = !unpacked.error().empty() ? unpacked.error() : is_json ? "" : reader.error();
+  std::string error = unpacked.error();
+  if (error.empty() && !is_json) error = reader.error();
   if (error.empty() && !reader.has_events()) error = "is no trace of PyTorch's profiler: it has no \"traceEvents\"";
   if (!error.empty()) return absl::InvalidArgumentError(absl::StrCat(std::string(source), ": ", error));
   return std::move(reader).Take();

@@ -116,6 +116,7 @@ class Reader {
     std::vector<std::string> words = {program};
     for (const auto& [name, size] : dimensions) words.push_back(absl::StrCat("--dim=", name, "=", size));
     std::vector<char*> arguments;
+    arguments.reserve(words.size() + 1);
     for (std::string& word : words) arguments.push_back(word.data());
     arguments.push_back(nullptr);
     const int error = posix_spawn(&child_, program.c_str(), &actions, nullptr, arguments.data(), environ);

@@ -138,7 +138,7 @@ class PiperPlanReader {
                   "(--global_batch and --replication=per_stage)");
   }
 
-  void AddChoices(FieldReader& reader, int64_t data, int64_t tensor, v1::Stage& stage) {
+  static void AddChoices(FieldReader& reader, int64_t data, int64_t tensor, v1::Stage& stage) {
     v1::JointStage& joint = *stage.mutable_joint();
     joint.set_tensor_degree(static_cast<int32_t>(tensor));
     joint.set_context_degree(1);
@@ -207,6 +207,12 @@ absl::StatusOr<v1::Plan> ReadPipeDreamPlan(std::string_view text, std::string_vi
   return plan;
 }
 
+absl::StatusOr<TrainerStages> ReadTrainerStages(ForeignPlan kind, std::string_view text) {
+  if (kind == ForeignPlan::kMegatron) return ReadMegatronStages(text);
+  if (kind == ForeignPlan::kTorchtitan) return ReadTorchtitanStages(text);
+  return ReadVllmStages(text);
+}
+
 }  // namespace
 
 ForeignPlan RecognisePlan(std::string_view text) {
@@ -238,9 +244,7 @@ absl::StatusOr<v1::Plan> ReadForeignPlan(std::string_view text, std::string_view
     const auto outline = OutlineOf(text, source);
     return outline.ok() ? ReadPiperPlan(text, source, graph, cluster, problem) : outline.status();
   }
-  const auto stages = kind == ForeignPlan::kMegatron     ? ReadMegatronStages(text)
-                      : kind == ForeignPlan::kTorchtitan ? ReadTorchtitanStages(text)
-                                                         : ReadVllmStages(text);
+  const auto stages = ReadTrainerStages(kind, text);
   if (!stages.ok()) return Of(source, stages.status());
   auto plan = PlanOfLayers(*stages, graph, cluster);
   if (!plan.ok()) return Of(source, plan.status());

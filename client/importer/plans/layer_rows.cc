@@ -56,9 +56,12 @@ absl::StatusOr<std::vector<int>> PlacesOf(const v1::Graph& graph, std::size_t& l
   int before = kFront;
   for (const v1::Operator& op : graph.operators()) {
     const auto number = NumberOf(op.layer());
-    if (number.has_value()) before = kBack;
-    const bool is_front = before == kFront || op.type() == "Input";
-    places.push_back(number.has_value() ? ranks.at(number->number) : is_front ? kFront : kBack);
+    if (number.has_value()) {
+      before = kBack;
+      places.push_back(ranks.at(number->number));
+    } else {
+      places.push_back(op.type() == "Input" ? kFront : before);
+    }
   }
   return places;
 }

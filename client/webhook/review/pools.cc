@@ -71,11 +71,11 @@ class PoolsReader {
     return none;
   }
 
-  std::string Text(YamlFields& fields, std::string_view key) {
+  static std::string Text(YamlFields& fields, std::string_view key) {
     return fields.Require(key) == nullptr ? "" : fields.Text(key).value_or("");
   }
 
-  int64_t Count(YamlFields& fields, std::string_view key, int64_t low, int64_t high) {
+  static int64_t Count(YamlFields& fields, std::string_view key, int64_t low, int64_t high) {
     return fields.Require(key) == nullptr ? 0 : fields.WholeNumber(key, low, high).value_or(0);
   }
 

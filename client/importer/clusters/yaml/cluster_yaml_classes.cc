@@ -136,7 +136,7 @@ void ReadTraining(YamlFields& fields, v1::DeviceClass& message, ViolationList& v
   v1::TrainingEfficiency& training = *message.mutable_training();
   for (std::size_t i = 1; i < keys.size(); ++i) {
     if (const auto number = numbers.Number(keys[i])) {
-      training.GetReflection()->SetDouble(&training, descriptor.FindFieldByName(keys[i]), *number);
+      v1::TrainingEfficiency::GetReflection()->SetDouble(&training, descriptor.FindFieldByName(keys[i]), *number);
     }
   }
   if (const auto launch = numbers.Amount("launch", kTimeAmount)) training.set_launch_ms(*launch);

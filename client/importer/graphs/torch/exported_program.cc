@@ -34,12 +34,11 @@ absl::Status Refused(std::string_view source, std::string_view reason) {
 bool IsModel(std::string_view name) {
   const std::size_t root = name.find('/');
   const std::string_view inside = root == std::string_view::npos ? name : name.substr(root + 1);
-  if (name == kOlderModel || inside == kOlderModel) return true;
-  for (const std::string_view path : {name, inside}) {
-    const bool is_json = path.starts_with(kModels) && path.ends_with(kJson);
-    if (is_json && path.find('/', kModels.size()) == std::string_view::npos) return true;
-  }
-  return false;
+  const auto is_in_models = [](std::string_view path) {
+    return path.starts_with(kModels) && path.ends_with(kJson) &&
+           path.find('/', kModels.size()) == std::string_view::npos;
+  };
+  return name == kOlderModel || inside == kOlderModel || is_in_models(name) || is_in_models(inside);
 }
 
 // The text of the archive's only model.
