@@ -29,8 +29,8 @@ namespace {
 // Above every step; twice of it fits.
 constexpr int64_t kNoStep = std::numeric_limits<int64_t>::max() / 8;
 constexpr std::size_t kEqualStagesListed = 5;
-// Units of work of the bound of simulated steps, about half a second, and how many more for passes whose labels are as
-// many as there are.
+// Units of work of the bound of simulated steps, some 0.3 s, and how many more for passes whose labels are as many as
+// there are.
 constexpr int64_t kMostWorkOfBound = 150'000'000;
 constexpr int64_t kMostWorkOfAllWaits = 30'000'000;
 // The first limits are below what is needed by one part in so many, the last ones as far above what is known.
