@@ -40,7 +40,7 @@ PROGRAMS = {
     "core/cost": ["schedule_test", "simulate_test"] + CORE,
     "core/verify": CORE,
     "core/verify/joint": ["verify_joint_test", "joint_operators_test", "joint_place_test", "joint_request_test"],
-    "core/joint": ["joint_cost_test", "joint_step_test", "joint_waits_test", "joint_operators_test",
+    "core/joint": ["joint_cost_test", "joint_step_test", "joint_slots_test", "joint_waits_test", "joint_operators_test",
                    "joint_roundrobin_test", "joint_place_test", "joint_baselines_test", "verify_joint_test",
                    "joint_calibration_test", "joint_request_test", "joint_search_test"],
     "core/mapping": ["mapping_test", "mapping_baselines_test"] + PLANNER + PROPERTIES,

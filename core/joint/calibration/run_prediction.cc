@@ -68,20 +68,6 @@ bool IsTooLong(const TrainingRun& run, const std::vector<LayerPrice>& prices, co
   return !(longest * (run.shape.layers + 2) * static_cast<double>(plan.micro_batches) < kMost);
 }
 
-double StepSeconds(const JointPlan& plan) {
-  if (plan.order == PipelineOrder::kOneFOneB) return static_cast<double>(plan.step.count()) / kPicosecondsPerSecond;
-  // The closed form takes every chunk for as long as the longest; here only the ramp does.
-  const auto stages = static_cast<int64_t>(plan.stages.size());
-  int64_t end = 0;
-  int64_t busiest = 0;
-  for (const JointStage& stage : plan.stages) {
-    end = std::max(end, stage.step_end.count());
-    busiest = std::max(busiest, (stage.forward + stage.backward + stage.transfers).count());
-  }
-  const int64_t slot = (plan.step.count() - end) / (plan.micro_batches * plan.chunks + stages - 1);
-  return static_cast<double>(plan.micro_batches * busiest + (stages - 1) * slot + end) / kPicosecondsPerSecond;
-}
-
 int64_t DataBatch(const TrainingRun& run) { return run.global_batch / run.degrees.data; }
 
 }  // namespace
@@ -119,7 +105,7 @@ std::optional<RunPrediction> PredictRun(const TrainingRun& run, const TrainingEf
   if (prices.empty() || IsTooLong(run, prices, plan)) return std::nullopt;
   AddStages(run, pricer, prices, setting.recomputation, plan);
   CostJointPlan(pricer, row, run.reserved_bytes, plan);
-  RunPrediction prediction{.step_seconds = StepSeconds(plan)};
+  RunPrediction prediction{.step_seconds = static_cast<double>(plan.step.count()) / kPicosecondsPerSecond};
   for (const JointStage& stage : plan.stages) {
     prediction.memory_bytes = std::max(prediction.memory_bytes, stage.memory.total());
   }

@@ -17,7 +17,7 @@ struct RunSetting {
 };
 
 struct RunPrediction {
-  // 1F1B: the closed form of the step; interleaved chunks: what the busiest stage does, and the ramp.
+  // The closed form.
   double step_seconds = 0;
   // What the stage that holds most holds, with what the framework reserves.
   int64_t memory_bytes = 0;

@@ -7,6 +7,7 @@
 #include "core/base/units.h"
 #include "core/joint/cost/pair_links.h"
 #include "core/joint/cost/step_simulation.h"
+#include "core/joint/slots/chunk_slots.h"
 
 namespace planwright {
 namespace {
@@ -144,10 +145,6 @@ int64_t OneFOneBStepPs(int64_t sum_ps, int64_t longest_ps, int64_t end_ps, int64
   return SaturatingAdd(SaturatingAdd(sum_ps, SaturatingMultiply(micro_batches - 1, longest_ps)), end_ps);
 }
 
-int64_t InterleavedStepPs(int64_t slot_ps, int64_t end_ps, int64_t micro_batches, int64_t num_stages, int64_t chunks) {
-  return SaturatingAdd(SaturatingMultiply(micro_batches * chunks + num_stages - 1, slot_ps), end_ps);
-}
-
 int64_t GpipeStepPs(int64_t sum_ps, const LongestPasses& longest, int64_t end_ps, int64_t micro_batches) {
   return OneFOneBStepPs(sum_ps, longest.forward_ps + longest.backward_ps, end_ps, micro_batches);
 }
@@ -160,7 +157,7 @@ int64_t ZeroBubbleStepPs(const LongestPasses& longest, int64_t end_ps, int64_t m
                        end_ps);
 }
 
-int64_t StepPs(PipelineOrder order, const StepSums& sums, int64_t micro_batches, int64_t num_stages, int64_t chunks) {
+int64_t StepPs(PipelineOrder order, const StepSums& sums, int64_t micro_batches, int64_t num_stages) {
   const auto& [sum, longest_stage, longest, end] = sums;
   switch (order) {
     case PipelineOrder::kOneFOneB:
@@ -172,7 +169,7 @@ int64_t StepPs(PipelineOrder order, const StepSums& sums, int64_t micro_batches,
     case PipelineOrder::kInterleaved:
       break;
   }
-  return InterleavedStepPs(longest.forward_ps + longest.backward_ps, end, micro_batches, num_stages, chunks);
+  return kMaxQuantity;
 }
 
 DeviceRow::DeviceRow(const TrainingCluster& cluster) : cluster_(cluster), starts_{0} {
@@ -250,13 +247,28 @@ class PlanCosting {
       plan_.step = kBeyondPrices;
       return;
     }
-    plan_.step = Picoseconds(StepPs(plan_.order, sums_, plan_.micro_batches, num_stages_, plan_.chunks));
+    const bool is_interleaved = plan_.order == PipelineOrder::kInterleaved;
+    plan_.step = Picoseconds(is_interleaved ? InterleavedStepPs()
+                                            : StepPs(plan_.order, sums_, plan_.micro_batches, num_stages_));
   }
 
   PipelineTimes TakeTimes() { return std::move(times_); }
   std::vector<std::vector<ChunkCost>> TakeChunks() { return std::move(chunks_); }
 
  private:
+  int64_t InterleavedStepPs() const {
+    std::vector<int64_t> forward;
+    std::vector<int64_t> backward;
+    for (std::size_t chunk = 0; chunk < static_cast<std::size_t>(plan_.chunks); ++chunk) {
+      for (const std::vector<ChunkTimes>& stage : times_) {
+        forward.push_back(stage[chunk].forward_ps);
+        backward.push_back(stage[chunk].backward_ps);
+      }
+    }
+    const SlotShape shape{num_stages_, plan_.chunks, plan_.micro_batches};
+    return SaturatingAdd(SaturatingAdd(SlotsPs(forward, shape), SlotsPs(backward, shape)), sums_.end_ps);
+  }
+
   // False: its layers have no price.
   bool AddStage(std::size_t s) {
     JointStage& stage = plan_.stages[s];

@@ -43,10 +43,6 @@ int64_t TransferPs(int64_t bytes, const TrainingLink& link);
 // 1F1B: sum + (micro_batches - 1) x longest + end.
 int64_t OneFOneBStepPs(int64_t sum_ps, int64_t longest_ps, int64_t end_ps, int64_t micro_batches);
 
-// INTERLEAVED: every chunk takes as long as the longest: (micro_batches x chunks + stages - 1) x slot + end, where
-// a slot is the longest forward and the longest backward pass of a chunk.
-int64_t InterleavedStepPs(int64_t slot_ps, int64_t end_ps, int64_t micro_batches, int64_t num_stages, int64_t chunks);
-
 // The longest of each part of the passes of any stage.
 struct LongestPasses {
   int64_t forward_ps = 0;
@@ -67,14 +63,14 @@ struct StepSums {
   // What one micro-batch takes: in all stages together, and in the slowest one.
   int64_t sum_ps = 0;
   int64_t longest_ps = 0;
-  // The longest passes of any stage; under INTERLEAVED of any chunk.
+  // The longest passes of any stage.
   LongestPasses longest;
   // What comes once, at the end of the step, in the stage where it takes longest.
   int64_t end_ps = 0;
 };
 
-// The closed form of `order`, one of the above; saturates at kMaxQuantity. `chunks`: of a stage under INTERLEAVED.
-int64_t StepPs(PipelineOrder order, const StepSums& sums, int64_t micro_batches, int64_t num_stages, int64_t chunks);
+// The closed form of `order`, one of the above but INTERLEAVED; saturates at kMaxQuantity.
+int64_t StepPs(PipelineOrder order, const StepSums& sums, int64_t micro_batches, int64_t num_stages);
 
 // Where the row of devices changes nodes and classes.
 class DeviceRow {

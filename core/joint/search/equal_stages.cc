@@ -38,7 +38,7 @@ class EqualStageGrid {
     }
     std::reverse(made.pipeline.stages.begin(), made.pipeline.stages.end());
     const auto& [stages, sum_ps, longest_ps, end_ps] = made.pipeline;
-    made.step_ps = StepPs(order_, {sum_ps, longest_ps, longest, end_ps}, family_.micro_batches, num_stages, 1);
+    made.step_ps = StepPs(order_, {sum_ps, longest_ps, longest, end_ps}, family_.micro_batches, num_stages);
     return made;
   }
 

@@ -14,6 +14,8 @@
 #include "core/joint/search/cap_search.h"
 #include "core/joint/search/joint_search.h"
 #include "core/joint/search/like_stages.h"
+#include "core/joint/slots/chunk_slots.h"
+#include "core/joint/slots/cut_shifts.h"
 #include "core/joint/waits/chunk_waits.h"
 
 namespace planwright {
@@ -21,23 +23,11 @@ namespace {
 
 // Of all linear programs of a bound; two seconds or three.
 constexpr int64_t kMostWorkOfWaits = 25'000'000;
-
-// Passes of one layer, in one mode, with what it takes to send its output on.
-struct LayerPasses {
-  int64_t forward = 0;
-  int64_t backward = 0;
-};
-
-// A chain of layers with what a cut before each of them costs either side; 0 at the two ends.
-struct Chain {
-  std::vector<LayerPasses> layers;
-  std::vector<int64_t> cut;
-
-  int64_t TimeOf(std::size_t layer) const { return layers[layer].forward + layers[layer].backward; }
-};
+// Ways to deal out layers alike of which memory may rule the better ones out.
+constexpr std::size_t kMostEvenCuts = 8;
 
 // Chunks of which none takes more than `cap`, as many layers in each as fit; empty: more than `most`. O(layers).
-std::vector<int32_t> CutsUnder(const Chain& chain, int64_t cap, int32_t most) {
+std::vector<int32_t> CutsUnder(const LayerChain& chain, int64_t cap, int32_t most) {
   std::vector<int32_t> cuts{0};
   std::size_t first = 0;
   int64_t time = 0;
@@ -57,7 +47,7 @@ std::vector<int32_t> CutsUnder(const Chain& chain, int64_t cap, int32_t most) {
 }
 
 // The least cap of CutsUnder.
-int64_t LeastCap(const Chain& chain, int32_t most) {
+int64_t LeastCap(const LayerChain& chain, int32_t most) {
   int64_t low = 0;
   int64_t high = 0;
   for (std::size_t layer = 0; layer < chain.layers.size(); ++layer) {
@@ -76,7 +66,7 @@ int64_t LeastCap(const Chain& chain, int32_t most) {
 }
 
 // CutsUnder is exact where all cuts cost the same.
-Chain WithLeastCuts(Chain chain) {
+LayerChain WithLeastCuts(LayerChain chain) {
   if (chain.layers.size() == 1) return chain;
   const auto first = chain.cut.begin() + 1;
   std::fill(first, chain.cut.end() - 1, *std::min_element(first, chain.cut.end() - 1));
@@ -103,6 +93,11 @@ struct Candidate {
   int32_t chunks = 1;
   int64_t bound_ps = 0;
 };
+
+// What all boundaries between chunks take at least, at both of their ends.
+int64_t CutsOf(const SlotShape& shape, int64_t cut_ps, int64_t wrap_ps) {
+  return 2 * ((shape.num_chunks() - shape.chunks) * cut_ps + (shape.chunks - 1) * wrap_ps);
+}
 
 // The fastest link on which so many stages of the family can be together.
 const TrainingLink& LinkOfStages(const JointSpace& space, const PipelineFamily& family, const Candidate& candidate,
@@ -180,8 +175,7 @@ class InterleavedSearch {
   void List(std::size_t at) {
     const PipelineFamily& family = families_[at];
     const auto bound_of = [&](const StageTable& table, int32_t stages, int32_t chunks) {
-      const int64_t work = table.BasePs(0, space_.num_layers());
-      return InterleavedStepPs(CeilDivide(work, int64_t{stages} * chunks), 0, family.micro_batches, stages, chunks);
+      return LeastSlotsPs(table.BasePs(0, space_.num_layers()), 0, {stages, chunks, family.micro_batches});
     };
     ListCandidates(space_, family, at, OptionsOf(space_, family), bound_of, Sought(best_, relative_gap_), candidates_);
   }
@@ -191,22 +185,21 @@ class InterleavedSearch {
     const PipelineFamily& family = families_[candidate.family];
     const std::vector<SpreadOption> options = OptionsOf(space_, family);
     const StageTable& table = *options.front().ClosestAt(candidate.number);
-    const int32_t most = candidate.num_stages * candidate.chunks;
-    const TrainingLink& closest = LinkOfStages(space_, family, candidate, 2);
-    const Chain least = WithLeastCuts(ChainOf(table, LayerRecomputation::kNone, false, closest));
-    const int64_t end = CeilDivide(table.StepEndPs(0, space_.num_layers()), candidate.num_stages);
     const std::optional<int64_t> extra = LeastExtra(candidate, table);
     if (!extra.has_value()) return std::numeric_limits<int64_t>::max();
-    const int64_t slot =
-        std::max(LeastCap(least, most), CeilDivide(table.BasePs(0, space_.num_layers()) + *extra, most));
-    const auto bound_of = [&](int64_t longest_ps) {
-      return InterleavedStepPs(longest_ps, end, family.micro_batches, candidate.num_stages, candidate.chunks);
-    };
-    if (bound_of(slot) >= Sought(best_, relative_gap_)) return bound_of(slot);
-    LikeStages dealt(table, space_.num_layers(), InterleavingOf(space_, family, candidate, table), poller_);
+    const Interleaving interleaving = InterleavingOf(space_, family, candidate, table);
+    const int64_t work = table.BasePs(0, space_.num_layers()) + *extra +
+                         CutsOf(interleaving.shape(), interleaving.cut_ps, interleaving.wrap_ps);
+    const int64_t end = CeilDivide(table.StepEndPs(0, space_.num_layers()), candidate.num_stages);
+    const TrainingLink& closest = LinkOfStages(space_, family, candidate, 2);
+    const LayerChain least = WithLeastCuts(ChainOf(table, LayerRecomputation::kNone, false, closest));
+    const int64_t cap = LeastCap(least, static_cast<int32_t>(interleaving.shape().num_chunks()));
+    int64_t bound = LeastSlotsPs(work, cap, interleaving.shape()) + end;
+    if (bound >= Sought(best_, relative_gap_)) return bound;
+    LikeStages dealt(table, space_.num_layers(), interleaving, poller_);
     const int64_t longest = dealt.LeastChunkPs();
     if (longest == kDoesNotFit) return std::numeric_limits<int64_t>::max();
-    const int64_t bound = bound_of(std::max(slot, longest));
+    bound = std::max(bound, SaturatingAdd(dealt.LeastSlotsPs(work, std::max(cap, longest)), end));
     if (bound >= Sought(best_, relative_gap_)) return bound;
     if (dealt.are_alike()) {
       // Of two with the same closed form the first is kept, of which the simulated step is no longer as a rule.
@@ -214,16 +207,27 @@ class InterleavedSearch {
         const std::vector<int32_t> cuts = dealt.BestCuts(by_step);
         if (!cuts.empty()) Consider(candidate, table, cuts);
       }
+      for (const std::vector<int32_t>& cuts : dealt.EvenCuts(kMostEvenCuts)) Consider(candidate, table, cuts);
+      if (bound >= Sought(best_, relative_gap_)) return bound;
+      const std::vector<int32_t> cuts = dealt.DealtCuts();
+      if (!cuts.empty()) Consider(candidate, table, cuts);
       return bound;
     }
-    for (const LayerRecomputation mode : space_.settings.recomputation) {
-      const TrainingLink& slowest = LinkOfStages(space_, family, candidate, candidate.num_stages);
-      const Chain chain = ChainOf(table, mode, true, slowest);
-      std::vector<int32_t> cuts = CutsUnder(chain, LeastCap(chain, most), most);
-      SplitUntil(static_cast<std::size_t>(most), cuts);
-      Consider(candidate, table, cuts);
-    }
+    for (const LayerRecomputation mode : space_.settings.recomputation) ConsiderShifted(candidate, table, mode);
     return bound;
+  }
+
+  // Cuts under the least longest chunk, and what moves of them reach, as if all layers were computed again in one mode.
+  void ConsiderShifted(const Candidate& candidate, const StageTable& table, LayerRecomputation mode) {
+    const PipelineFamily& family = families_[candidate.family];
+    const SlotShape shape{candidate.num_stages, candidate.chunks, family.micro_batches};
+    const auto most = static_cast<int32_t>(shape.num_chunks());
+    const TrainingLink& slowest = LinkOfStages(space_, family, candidate, candidate.num_stages);
+    const LayerChain chain = ChainOf(table, mode, true, slowest);
+    std::vector<int32_t> cuts = CutsUnder(chain, LeastCap(chain, most), most);
+    SplitUntil(static_cast<std::size_t>(most), cuts);
+    Consider(candidate, table, cuts);
+    Consider(candidate, table, WithCutsShifted(chain, std::move(cuts), shape, poller_));
   }
 
   // What layers that are computed again take at least, so that everything fits: a stage keeps as often as micro-batches
@@ -243,9 +247,10 @@ class InterleavedSearch {
     return table.LeastExtraOfAllPs(SaturatingMultiply(std::max<int64_t>(room, 0), candidate.chunks));
   }
 
-  Chain ChainOf(const StageTable& table, LayerRecomputation mode, bool counts_extra, const TrainingLink& link) const {
+  LayerChain ChainOf(const StageTable& table, LayerRecomputation mode, bool counts_extra,
+                     const TrainingLink& link) const {
     const std::vector<LayerRecomputation> modes = table.ModesInMode(0, space_.num_layers(), mode);
-    Chain chain;
+    LayerChain chain;
     for (int32_t layer = 0; layer < space_.num_layers(); ++layer) {
       const LayerPrice& price = table.PriceOf(layer);
       const auto chosen = static_cast<std::size_t>(modes[static_cast<std::size_t>(layer)]);

@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <cstddef>
 #include <map>
+#include <numeric>
 #include <utility>
 
 #include "core/base/units.h"
 #include "core/joint/cost/stage_cost.h"
+#include "core/joint/slots/layer_dealing.h"
 
 namespace planwright {
 namespace {
@@ -17,6 +19,8 @@ constexpr int64_t kUnitsPerChoice = 256;
 constexpr int64_t kPartsOfBound = 20'000;
 // Ways to divide more layers of a stage among its chunks take too long to look through.
 constexpr int32_t kMostPreciseLayers = 256;
+// Of which places of the larger chunks are tried.
+constexpr std::size_t kMostDealsOfStarts = 4;
 
 }  // namespace
 
@@ -48,6 +52,118 @@ int64_t LikeStages::LeastChunkCap(std::vector<int32_t>* layers_by_stage) const {
                     return CeilDivide(layers, interleaving_.chunks) * (price_.forward_ps + price_.backward_ps);
                   },
                   layers_by_stage);
+}
+
+int64_t LikeStages::LeastBusiestPs() {
+  int64_t least = 0;
+  for (const bool is_precise : {false, true}) {
+    is_precise_ = is_precise;
+    const int64_t busiest =
+        LeastCap([this](int32_t stage, int32_t layers) { return StagePs(stage, layers); },
+                 [this](int32_t layers) { return layers * (price_.forward_ps + price_.backward_ps); }, nullptr);
+    if (poller_.ShouldStopNow()) return least;
+    least = std::max(least, busiest);
+  }
+  return least;
+}
+
+int64_t LikeStages::LeastSlotsPs(int64_t work_ps, int64_t longest_ps) {
+  const SlotShape shape = interleaving_.shape();
+  const int64_t of_work = planwright::LeastSlotsPs(work_ps, longest_ps, shape);
+  const int64_t busiest = LeastBusiestPs();
+  if (busiest == kDoesNotFit) return kDoesNotFit;
+  // Each slot has a chunk of the busiest stage, and those of one group alone are as many as bound above.
+  const int64_t once = SaturatingAdd(work_ps, (shape.num_stages - 1) * longest_ps);
+  const int64_t of_busiest =
+      std::max(SaturatingMultiply(shape.micro_batches, busiest),
+               SaturatingAdd(SaturatingMultiply(shape.micro_batches - shape.num_stages, busiest), once));
+  if (!are_alike_) return std::max(of_work, of_busiest);
+  int64_t even = kDoesNotFit;
+  for (const EvenDeal& deal : EvenDeals()) even = std::min(even, deal.slots_ps);
+  // Unless there was no time to look.
+  if (even == kDoesNotFit || poller_.ShouldStopNow()) even = 0;
+  return std::max({of_work, of_busiest, even});
+}
+
+bool LikeStages::IsBelow(const End& end, int32_t beside, int32_t layers) const {
+  const int64_t cut = interleaving_.cut_ps / 2;
+  return end.price.forward_ps + beside * price_.forward_ps <= layers * price_.forward_ps + cut &&
+         end.price.backward_ps + beside * price_.backward_ps <= layers * price_.backward_ps + cut;
+}
+
+bool LikeStages::IsAbove(const End& end, int32_t beside, int32_t layers) const {
+  const int64_t cut = interleaving_.cut_ps / 2;
+  return end.price.forward_ps + beside * price_.forward_ps >= layers * price_.forward_ps + cut &&
+         end.price.backward_ps + beside * price_.backward_ps >= layers * price_.backward_ps + cut;
+}
+
+int64_t LikeStages::EvenSlotsPs(const EvenDeal& deal) const {
+  const int64_t cut = interleaving_.cut_ps / 2;
+  const auto slots_of = [&](int64_t first, int64_t last, int64_t layer) {
+    return planwright::LeastSlotsPs(EvenPasses{.first_ps = first + cut + deal.beside_first * layer,
+                                               .last_ps = last + cut + deal.beside_last * layer,
+                                               .smaller_ps = deal.layers * layer + 2 * cut,
+                                               .larger_ps = (deal.layers + 1) * layer + 2 * cut,
+                                               .num_larger = deal.larger},
+                                    interleaving_.shape());
+  };
+  return SaturatingAdd(slots_of(first_.price.forward_ps, last_.price.forward_ps, price_.forward_ps),
+                       slots_of(first_.price.backward_ps, last_.price.backward_ps, price_.backward_ps));
+}
+
+std::vector<LikeStages::EvenDeal> LikeStages::EvenDeals() const {
+  std::vector<EvenDeal> deals;
+  const int32_t others = num_between();
+  for (int32_t first = 0; first + others <= dealt_; ++first) {
+    for (int32_t last = 0; first + last + others <= dealt_; ++last) {
+      if (poller_.ShouldStop(1)) return deals;
+      const int32_t left = dealt_ - first - last;
+      EvenDeal deal{.beside_first = first, .beside_last = last, .layers = left / others, .larger = left % others};
+      const bool is_first_long = first > 0 && IsAbove(first_, first - 1, deal.layers + 1);
+      const bool is_last_long = last > 0 && IsAbove(last_, last - 1, deal.layers + 1);
+      if (is_first_long && last == 0) return deals;
+      if (is_first_long || is_last_long) break;
+      const int32_t fewest = deal.layers - (deal.larger > 0 ? 0 : 1);
+      if (fewest > 0 && (IsBelow(first_, first + 1, fewest) || IsBelow(last_, last + 1, fewest))) continue;
+      deal.slots_ps = EvenSlotsPs(deal);
+      deals.push_back(deal);
+    }
+  }
+  return deals;
+}
+
+std::vector<LikeStages::EvenDeal> LikeStages::BestDeals(std::size_t count) const {
+  std::vector<EvenDeal> deals = EvenDeals();
+  std::stable_sort(deals.begin(), deals.end(),
+                   [](const EvenDeal& a, const EvenDeal& b) { return a.slots_ps < b.slots_ps; });
+  if (deals.size() > count) deals.resize(count);
+  return deals;
+}
+
+std::vector<int32_t> LikeStages::LayersOf(const EvenDeal& deal, int32_t first_larger) const {
+  std::vector<int32_t> layers(static_cast<std::size_t>(num_between()) + 2, deal.layers);
+  layers.front() = deal.beside_first;
+  layers.back() = deal.beside_last;
+  for (int32_t chunk = 0; chunk < deal.larger; ++chunk) ++layers[static_cast<std::size_t>(1 + first_larger + chunk)];
+  return layers;
+}
+
+std::vector<int32_t> LikeStages::CutsOfLayers(const std::vector<int32_t>& layers) const {
+  std::vector<int32_t> cuts{0};
+  for (const int32_t count : layers) cuts.push_back(cuts.back() + count);
+  // With the first and the last layer of the model.
+  for (std::size_t cut = 1; cut < cuts.size(); ++cut) ++cuts[cut];
+  ++cuts.back();
+  return cuts;
+}
+
+std::vector<std::vector<int32_t>> LikeStages::EvenCuts(std::size_t count) const {
+  std::vector<std::vector<int32_t>> all;
+  for (const EvenDeal& deal : BestDeals(count)) {
+    all.push_back(CutsOfLayers(LayersOf(deal, num_between() - deal.larger)));
+    if (deal.larger > 0) all.push_back(CutsOfLayers(LayersOf(deal, 0)));
+  }
+  return all;
 }
 
 int64_t LikeStages::LeastStepPs(int64_t needed) {
@@ -267,6 +383,54 @@ int64_t LikeStages::LeastSumPs(int32_t stage, int32_t layers, bool again) const 
     }
   }
   return least.back();
+}
+
+int64_t LikeStages::KnownChunkPs(int32_t stage, int32_t layers, int32_t in_chunk, bool has_end, bool again) {
+  const auto [known, is_new] = chunks_.try_emplace({stage, layers, in_chunk, has_end, again}, kDoesNotFit);
+  if (!is_new || poller_.ShouldStop(kUnitsPerChoice)) return known->second;
+  const int64_t room = RoomOf(stage, layers, again);
+  if (room >= 0) known->second = ChunkPs(stage, in_chunk, has_end, room, again).value_or(kDoesNotFit);
+  return known->second;
+}
+
+std::vector<LayerPasses> LikeStages::PassesOf(int32_t stage, const std::vector<int32_t>& layers) {
+  const int32_t all = std::accumulate(layers.begin(), layers.end(), 0);
+  const auto end_chunk = stage == 0 ? 0 : layers.size() - 1;
+  std::vector<LayerPasses> best;
+  int64_t least = kDoesNotFit;
+  for (const bool again : {false, true}) {
+    std::vector<LayerPasses> passes;
+    int64_t sum = 0;
+    for (std::size_t chunk = 0; chunk < layers.size() && sum < least; ++chunk) {
+      const bool has_end = EndOf(stage).exists && chunk == end_chunk;
+      const int64_t time = KnownChunkPs(stage, all, layers[chunk], has_end, again);
+      const int64_t forward = layers[chunk] * price_.forward_ps + (has_end ? EndOf(stage).price.forward_ps : 0) +
+                              CutsOf(stage, has_end) / 2;
+      passes.push_back({forward, time - forward});
+      sum = SaturatingAdd(sum, time);
+    }
+    if (sum >= least) continue;
+    least = sum;
+    best = std::move(passes);
+  }
+  return best;
+}
+
+std::vector<int32_t> LikeStages::DealtCuts() {
+  DealQuestion question;
+  question.shape = interleaving_.shape();
+  question.fewest.assign(static_cast<std::size_t>(question.shape.num_chunks()), 1);
+  question.fewest.front() = question.fewest.back() = 0;
+  question.num_layers = dealt_;
+  question.passes_of = [this](int32_t stage, const std::vector<int32_t>& layers) { return PassesOf(stage, layers); };
+  std::vector<std::vector<int32_t>> starts;
+  for (const EvenDeal& deal : BestDeals(kMostDealsOfStarts)) {
+    for (int32_t first_larger = 0; first_larger + deal.larger <= num_between(); ++first_larger) {
+      starts.push_back(LayersOf(deal, first_larger));
+    }
+  }
+  const std::vector<int32_t> dealt = DealLayers(question, std::move(starts), poller_);
+  return dealt.empty() ? dealt : CutsOfLayers(dealt);
 }
 
 int64_t LikeStages::StagePs(int32_t stage, int32_t layers) const {

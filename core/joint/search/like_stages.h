@@ -2,9 +2,10 @@
 // layers between the first and the last of the model are alike.
 //
 // What a chunk takes depends on how many layers it has and on what its stage may keep of them: a device keeps as often
-// as chunks are in flight what its largest chunk keeps. So for each stage the least time of its longest chunk is known
-// for every number of layers, and the least cap under which the stages together hold all layers is the optimum, up to
-// chunks whose forward passes and chunks whose backward passes are longest not being the same ones.
+// as chunks are in flight what its largest chunk keeps. Where nothing has to be computed again, chunks of as many
+// layers or one more are the optimum of the closed form, the larger ones side by side (EvenCuts). Else bounds follow
+// from what a stage and a chunk take at least, over all ways to deal layers out, and cuts from layers dealt out one by
+// one.
 #ifndef PLANWRIGHT_CORE_JOINT_SEARCH_LIKE_STAGES_H_
 #define PLANWRIGHT_CORE_JOINT_SEARCH_LIKE_STAGES_H_
 
@@ -12,6 +13,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -19,6 +21,8 @@
 #include "core/base/units.h"
 #include "core/joint/search/recomputation.h"
 #include "core/joint/search/stage_table.h"
+#include "core/joint/slots/chunk_slots.h"
+#include "core/joint/slots/cut_shifts.h"
 #include "core/joint/waits/chunk_waits.h"
 
 namespace planwright {
@@ -32,6 +36,8 @@ struct Interleaving {
   // from the last stage back to the first one.
   int64_t cut_ps = 0;
   int64_t wrap_ps = 0;
+
+  SlotShape shape() const { return {num_stages, chunks, micro_batches}; }
 };
 
 // Layers of other kinds between the ends may lie anywhere and take no memory; in the step their passes count
@@ -45,6 +51,15 @@ class LikeStages {
   bool are_alike() const { return are_alike_; }
   // No division has a longest chunk that takes less, passes and transfers; kDoesNotFit. Interrupted: 0.
   int64_t LeastChunkPs();
+  // No division's slots take less, of both kinds; kDoesNotFit. `work_ps`: what all chunks take at least, with transfers
+  // and what is computed again; `longest_ps`: what the longest does. Interrupted: less than could be.
+  int64_t LeastSlotsPs(int64_t work_ps, int64_t longest_ps);
+  // Where the chunks of divisions begin, and behind the last one, that have chunks between the ends of as many layers,
+  // or of one more: those that take least without recomputation, best first, each in two orders. REQUIRES: are_alike().
+  std::vector<std::vector<int32_t>> EvenCuts(std::size_t count) const;
+  // The same of a division whose stages keep what they may of their layers, dealt out one by one (layer_dealing.h);
+  // empty: they do not hold them. REQUIRES: are_alike().
+  std::vector<int32_t> DealtCuts();
   // No division's step takes less, task by task (StepPs and MayEndBy below), as far as `needed`; kDoesNotFit.
   // Interrupted: 0, or less than could be.
   int64_t LeastStepPs(int64_t needed);
@@ -65,7 +80,36 @@ class LikeStages {
   // Least times of one stage by its number of layers, from 0; kDoesNotFit.
   using Times = std::vector<int64_t>;
 
+  // How many layers lie beside the ends of the model in their chunks; the others are dealt out evenly.
+  struct EvenDeal {
+    int64_t slots_ps = kDoesNotFit;
+    int32_t beside_first = 0;
+    int32_t beside_last = 0;
+    // Of each chunk between the ends, and how many have one more.
+    int32_t layers = 0;
+    int32_t larger = 0;
+  };
+
   const End& EndOf(int32_t stage) const;
+  // All that may take least, unordered. The last layer beside an end is better in another chunk where all of those take
+  // no longer with one more than this chunk without it, and a layer of another chunk is as good beside an end whose
+  // chunk takes no longer with it than all others then.
+  std::vector<EvenDeal> EvenDeals() const;
+  std::vector<EvenDeal> BestDeals(std::size_t count) const;
+  int32_t num_between() const { return static_cast<int32_t>(interleaving_.shape().num_chunks()) - 2; }
+  // How many layers that are dealt out each chunk has; the larger ones follow each other from that one between the
+  // ends.
+  std::vector<int32_t> LayersOf(const EvenDeal& deal, int32_t first_larger) const;
+  // Where the chunks then begin, and behind the last one.
+  std::vector<int32_t> CutsOfLayers(const std::vector<int32_t>& layers) const;
+  // Whether both passes of the chunk with the end and so many layers take no longer, or no less long, than those of a
+  // chunk between the ends of `layers`.
+  bool IsBelow(const End& end, int32_t beside, int32_t layers) const;
+  bool IsAbove(const End& end, int32_t beside, int32_t layers) const;
+  int64_t EvenSlotsPs(const EvenDeal& deal) const;
+  // What all passes of a micro-batch take the busiest stage at least; kDoesNotFit. Interrupted: 0, or less than could
+  // be.
+  int64_t LeastBusiestPs();
   // Both ends of a chunk of the stage. `has_end`: one of them is the end of the model.
   int64_t CutsOf(int32_t stage, bool has_end) const;
   int64_t InFlightOf(int32_t stage) const;
@@ -80,6 +124,10 @@ class LikeStages {
   // The same where each has its part of it, over all ways to divide the layers among them. Interrupted: 0, or less than
   // could be. O(chunks x layers^2).
   int64_t LeastSumPs(int32_t stage, int32_t layers, bool again) const;
+  // The passes of its chunks, of which an end of the model lies in one; empty: they do not fit.
+  std::vector<LayerPasses> PassesOf(int32_t stage, const std::vector<int32_t>& layers);
+  // ChunkPs of a stage that has `layers` in all, remembered.
+  int64_t KnownChunkPs(int32_t stage, int32_t layers, int32_t in_chunk, bool has_end, bool again);
   int64_t StagePs(int32_t stage, int32_t layers) const;
   // What no step takes less than in which stage k of S, counted from 0, has so many of the layers that are dealt out:
   // its passes of all M micro-batches, what must be done before they begin, and the longer of its own end of the step
@@ -164,6 +212,7 @@ class LikeStages {
   bool is_precise_ = false;
   // By stage and layers, then.
   mutable std::map<std::pair<int32_t, int32_t>, int64_t> sums_;
+  std::map<std::tuple<int32_t, int32_t, int32_t, bool, bool>, int64_t> chunks_;
   // Layers of the kind that is dealt out, and passes of a micro-batch through the others between the ends.
   int32_t dealt_ = 0;
   int64_t others_ps_ = 0;

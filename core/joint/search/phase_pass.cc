@@ -70,7 +70,7 @@ void PhasePass::SetBlocksLeft() {
 
 int64_t PhasePass::StepPs(int64_t sum_ps, const LongestPasses& longest, int64_t end_ps) const {
   return planwright::StepPs(question_.order, {sum_ps, 0, longest, end_ps}, question_.micro_batches,
-                            question_.num_stages.value_or(0), 1);
+                            question_.num_stages.value_or(0));
 }
 
 int64_t PhasePass::StagesLeft(const Label& label) const {

@@ -356,7 +356,9 @@ class JointCosting {
       most.weights_ps = std::max(most.weights_ps, times.weights_ps);
     }
     const int64_t step =
-        verify::ClosedFormPs({sum, longest, most}, joint_.order, num_stages(), joint_.chunks, joint_.micro_batches);
+        joint_.order == PipelineOrder::kInterleaved
+            ? verify::SlotsPs(Runs(), num_stages(), joint_.micro_batches)
+            : verify::ClosedFormPs({sum, longest, most}, joint_.order, num_stages(), joint_.micro_batches);
     if (step > kLongestStepPs - std::min(end, kLongestStepPs)) {
       violations_.Add("plan.joint", "must take less than 320 hours for a step");
       return false;
@@ -366,10 +368,15 @@ class JointCosting {
     return true;
   }
 
-  void Simulate() {
+  std::vector<verify::StepRun> Runs() const {
     std::vector<verify::StepRun> runs;
     runs.reserve(runs_.size());
     for (const auto& [run, times] : runs_) runs.push_back(times);
+    return runs;
+  }
+
+  void Simulate() {
+    const std::vector<verify::StepRun> runs = Runs();
     if (static_cast<int64_t>(runs.size()) * joint_.micro_batches > kMaxTasks) return;
     const std::vector<int64_t> ends = verify::EndsOfStep(runs, joint_.order, num_stages(), joint_.micro_batches);
     int64_t simulated = 0;

@@ -141,8 +141,7 @@ class StepGraph {
 
 }  // namespace
 
-int64_t ClosedFormPs(const StepSums& sums, PipelineOrder order, int64_t num_devices, int64_t chunks,
-                     int64_t micro_batches) {
+int64_t ClosedFormPs(const StepSums& sums, PipelineOrder order, int64_t num_devices, int64_t micro_batches) {
   const StepRun& most = sums.most;
   __extension__ using Wide = __int128;
   const Wide both = Wide{most.forward_ps} + most.backward_ps;
@@ -159,9 +158,35 @@ int64_t ClosedFormPs(const StepSums& sums, PipelineOrder order, int64_t num_devi
       case PipelineOrder::kInterleaved:
         break;
     }
-    return (Wide{micro_batches} * chunks + num_devices - 1) * both;
+    return Wide{1} << 62;
   };
   return static_cast<int64_t>(std::min(step(), Wide{1} << 62));
+}
+
+int64_t SlotsPs(const std::vector<StepRun>& runs, int64_t num_devices, int64_t micro_batches) {
+  __extension__ using Wide = __int128;
+  const auto num_runs = static_cast<int64_t>(runs.size());
+  // The number-th pass of a device is one of a run, in turns of as many micro-batches as there are devices.
+  const auto length_of = [&](int64_t slot, int64_t num_passes) {
+    int64_t forward = 0;
+    int64_t backward = 0;
+    for (int64_t device = 0; device < num_devices; ++device) {
+      const int64_t number = slot - device;
+      if (number < 0 || number >= num_passes) continue;
+      const int64_t run = number % num_runs / num_devices * num_devices + device;
+      forward = std::max(forward, runs[static_cast<std::size_t>(run)].forward_ps);
+      // Backward passes go from the last run to the first.
+      backward = std::max(backward, runs[static_cast<std::size_t>(num_runs - 1 - run)].backward_ps);
+    }
+    return Wide{forward} + backward;
+  };
+  // As if there were no more micro-batches than devices, and what every further turn through all runs adds.
+  Wide once = 0;
+  for (int64_t slot = 0; slot < num_runs + num_devices - 1; ++slot) once += length_of(slot, num_runs);
+  Wide again = 0;
+  for (int64_t slot = num_devices - 1; slot < num_runs + num_devices - 1; ++slot)
+    again += length_of(slot, 2 * num_runs);
+  return static_cast<int64_t>(std::min(once + (micro_batches / num_devices - 1) * again, Wide{1} << 62));
 }
 
 std::vector<int64_t> EndsOfStep(const std::vector<StepRun>& runs, PipelineOrder order, int64_t num_devices,

@@ -26,10 +26,13 @@ struct StepSums {
   StepRun most;
 };
 
-// The closed form of a step without its end (docs/joint-search.md, section 2), at most 2^62. `chunks`: runs on a
-// device.
-int64_t ClosedFormPs(const StepSums& sums, PipelineOrder order, int64_t num_devices, int64_t chunks,
-                     int64_t micro_batches);
+// The closed form of a step without its end (docs/joint-search.md, section 2) of orders but INTERLEAVED, at most 2^62.
+int64_t ClosedFormPs(const StepSums& sums, PipelineOrder order, int64_t num_devices, int64_t micro_batches);
+
+// That of INTERLEAVED, slot by slot: in the n-th of either kind the device s places from the front of it does the n -
+// s-th pass of its list, and a slot lasts as long as its longest pass. `runs` as in EndsOfStep. O(runs x
+// num_devices). REQUIRES: num_devices divides micro_batches.
+int64_t SlotsPs(const std::vector<StepRun>& runs, int64_t num_devices, int64_t micro_batches);
 
 // `runs`: of the model in the order of its layers; run r lies on device r mod `num_devices`. When each device has ended
 // its last task; of orders but INTERLEAVED one run is on each device. O(runs x micro_batches).
