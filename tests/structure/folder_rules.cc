@@ -67,7 +67,7 @@ std::vector<FolderRule> CoreRules() {
        {"core/base", "core/model", "core/joint/cost", "core/topology"},
        not_in_core,
        {"link_uses", "step_tasks"}},
-      {"core/joint/slots", {"core/base"}, not_in_core, {"chunk_slots", "cut_shifts", "layer_dealing"}},
+      {"core/joint/slots", {"core/base"}, not_in_core, {"chunk_slots", "cut_shifts", "layer_dealing", "stage_levels"}},
       {"core/joint/waits", {"core/base", "core/linear"}, not_in_core, {"chunk_waits"}},
       {"core/joint/search",
        {"core/base", "core/model", "core/joint/cost", "core/joint/slots", "core/joint/waits"},

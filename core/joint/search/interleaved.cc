@@ -201,19 +201,33 @@ class InterleavedSearch {
     if (longest == kDoesNotFit) return std::numeric_limits<int64_t>::max();
     bound = std::max(bound, SaturatingAdd(dealt.LeastSlotsPs(work, std::max(cap, longest)), end));
     if (bound >= Sought(best_, relative_gap_)) return bound;
-    if (dealt.are_alike()) {
-      // Of two with the same closed form the first is kept, of which the simulated step is no longer as a rule.
-      for (const bool by_step : {true, false}) {
-        const std::vector<int32_t> cuts = dealt.BestCuts(by_step);
-        if (!cuts.empty()) Consider(candidate, table, cuts);
-      }
-      for (const std::vector<int32_t>& cuts : dealt.EvenCuts(kMostEvenCuts)) Consider(candidate, table, cuts);
-      if (bound >= Sought(best_, relative_gap_)) return bound;
-      const std::vector<int32_t> cuts = dealt.DealtCuts();
-      if (!cuts.empty()) Consider(candidate, table, cuts);
-      return bound;
-    }
+    if (dealt.are_alike()) return LookAtLikeLayers(candidate, table, dealt, {bound, end});
     for (const LayerRecomputation mode : space_.settings.recomputation) ConsiderShifted(candidate, table, mode);
+    return bound;
+  }
+
+  struct Bound {
+    int64_t step = 0;
+    // What of it comes at the end.
+    int64_t end = 0;
+  };
+
+  // The same of layers alike, of which `known` is a bound.
+  int64_t LookAtLikeLayers(const Candidate& candidate, const StageTable& table, LikeStages& dealt, Bound known) {
+    // Of two with the same closed form the first is kept, of which the simulated step is no longer as a rule.
+    for (const bool by_step : {true, false}) {
+      const std::vector<int32_t> cuts = dealt.BestCuts(by_step);
+      if (!cuts.empty()) Consider(candidate, table, cuts);
+    }
+    for (const std::vector<int32_t>& cuts : dealt.EvenCuts(kMostEvenCuts)) Consider(candidate, table, cuts);
+    const int64_t sought = Sought(best_, relative_gap_);
+    if (known.step >= sought) return known.step;
+    // Farther away it takes long and proves little.
+    int64_t bound = known.step;
+    if (sought / 2 < known.step) bound = std::max(bound, dealt.LeastDealtPs(sought - known.end) + known.end);
+    if (bound >= sought) return bound;
+    const std::vector<int32_t> cuts = dealt.DealtCuts();
+    if (!cuts.empty()) Consider(candidate, table, cuts);
     return bound;
   }
 

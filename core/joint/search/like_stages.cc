@@ -67,6 +67,57 @@ int64_t LikeStages::LeastBusiestPs() {
   return least;
 }
 
+StageOption LikeStages::OptionOf(int32_t stage, int32_t layers, bool again, int64_t needed) {
+  StageOption option{.layers = layers, .chunk = {}, .end_chunk = {}};
+  // The longest chunk is in a slot of each micro-batch.
+  const auto times_of = [&](bool has_end, int32_t fewest) {
+    std::vector<int64_t> times(static_cast<std::size_t>(fewest), kCannotBe);
+    for (int32_t in_chunk = fewest; in_chunk <= layers; ++in_chunk) {
+      const int64_t time = KnownChunkPs(stage, layers, in_chunk, has_end, again);
+      if (SaturatingMultiply(interleaving_.micro_batches, time) >= needed) break;
+      times.push_back(time);
+    }
+    return times;
+  };
+  option.chunk = times_of(false, 1);
+  if (EndOf(stage).exists) option.end_chunk = times_of(true, 0);
+  return option;
+}
+
+std::vector<std::vector<StageOption>> LikeStages::OptionsBelow(int64_t needed) {
+  std::vector<std::vector<StageOption>> stages(static_cast<std::size_t>(interleaving_.num_stages));
+  std::vector<std::vector<int32_t>> held(stages.size());
+  int32_t most_of_all = 0;
+  for (int32_t stage = 0; stage < interleaving_.num_stages; ++stage) {
+    std::vector<int32_t>& own = held[static_cast<std::size_t>(stage)];
+    for (int32_t layers = FewestLayers(stage); layers <= dealt_ && !poller_.ShouldStop(kUnitsPerChoice); ++layers) {
+      const int64_t time = layers * (price_.forward_ps + price_.backward_ps);
+      if (SaturatingMultiply(interleaving_.micro_batches, time) >= needed) break;
+      if (SaturatingMultiply(interleaving_.micro_batches, StagePs(stage, layers)) < needed) own.push_back(layers);
+    }
+    if (own.empty()) return stages;
+    most_of_all += own.back();
+  }
+  for (int32_t stage = 0; stage < interleaving_.num_stages; ++stage) {
+    const std::vector<int32_t>& own = held[static_cast<std::size_t>(stage)];
+    for (const int32_t layers : own) {
+      // Even with as much as they may have the others leave more.
+      if (most_of_all - own.back() + layers < dealt_) continue;
+      for (const bool again : {false, true}) {
+        stages[static_cast<std::size_t>(stage)].push_back(OptionOf(stage, layers, again, needed));
+      }
+    }
+  }
+  return stages;
+}
+
+int64_t LikeStages::LeastDealtPs(int64_t needed) {
+  is_precise_ = dealt_ / interleaving_.num_stages <= kMostPreciseLayers;
+  const std::vector<std::vector<StageOption>> stages = OptionsBelow(needed);
+  if (poller_.ShouldStopNow()) return 0;
+  return LeastDealtSlotsPs(stages, dealt_, interleaving_.shape(), needed, poller_);
+}
+
 int64_t LikeStages::LeastSlotsPs(int64_t work_ps, int64_t longest_ps) {
   const SlotShape shape = interleaving_.shape();
   const int64_t of_work = planwright::LeastSlotsPs(work_ps, longest_ps, shape);

@@ -23,6 +23,7 @@
 #include "core/joint/search/stage_table.h"
 #include "core/joint/slots/chunk_slots.h"
 #include "core/joint/slots/cut_shifts.h"
+#include "core/joint/slots/stage_levels.h"
 #include "core/joint/waits/chunk_waits.h"
 
 namespace planwright {
@@ -54,6 +55,9 @@ class LikeStages {
   // No division's slots take less, of both kinds; kDoesNotFit. `work_ps`: what all chunks take at least, with transfers
   // and what is computed again; `longest_ps`: what the longest does. Interrupted: less than could be.
   int64_t LeastSlotsPs(int64_t work_ps, int64_t longest_ps);
+  // Nor less than this, by what each stage may keep of the layers that it has (stage_levels.h); at most `needed`, which
+  // is to be near. Interrupted: 0. REQUIRES: are_alike().
+  int64_t LeastDealtPs(int64_t needed);
   // Where the chunks of divisions begin, and behind the last one, that have chunks between the ends of as many layers,
   // or of one more: those that take least without recomputation, best first, each in two orders. REQUIRES: are_alike().
   std::vector<std::vector<int32_t>> EvenCuts(std::size_t count) const;
@@ -110,6 +114,9 @@ class LikeStages {
   // What all passes of a micro-batch take the busiest stage at least; kDoesNotFit. Interrupted: 0, or less than could
   // be.
   int64_t LeastBusiestPs();
+  // By stage, what it may hold without working for longer than `needed`. Interrupted: some lack.
+  std::vector<std::vector<StageOption>> OptionsBelow(int64_t needed);
+  StageOption OptionOf(int32_t stage, int32_t layers, bool again, int64_t needed);
   // Both ends of a chunk of the stage. `has_end`: one of them is the end of the model.
   int64_t CutsOf(int32_t stage, bool has_end) const;
   int64_t InFlightOf(int32_t stage) const;
