@@ -195,11 +195,12 @@ std::vector<int32_t> LikeStages::LayersOf(const EvenDeal& deal, int32_t first_la
   std::vector<int32_t> layers(static_cast<std::size_t>(num_between()) + 2, deal.layers);
   layers.front() = deal.beside_first;
   layers.back() = deal.beside_last;
-  for (int32_t chunk = 0; chunk < deal.larger; ++chunk) ++layers[static_cast<std::size_t>(1 + first_larger + chunk)];
+  const auto begin = layers.begin() + 1 + first_larger;
+  std::for_each(begin, begin + deal.larger, [](int32_t& own) { ++own; });
   return layers;
 }
 
-std::vector<int32_t> LikeStages::CutsOfLayers(const std::vector<int32_t>& layers) const {
+std::vector<int32_t> LikeStages::CutsOfLayers(const std::vector<int32_t>& layers) {
   std::vector<int32_t> cuts{0};
   for (const int32_t count : layers) cuts.push_back(cuts.back() + count);
   // With the first and the last layer of the model.

@@ -105,7 +105,7 @@ class LikeStages {
   // ends.
   std::vector<int32_t> LayersOf(const EvenDeal& deal, int32_t first_larger) const;
   // Where the chunks then begin, and behind the last one.
-  std::vector<int32_t> CutsOfLayers(const std::vector<int32_t>& layers) const;
+  static std::vector<int32_t> CutsOfLayers(const std::vector<int32_t>& layers);
   // Whether both passes of the chunk with the end and so many layers take no longer, or no less long, than those of a
   // chunk between the ends of `layers`.
   bool IsBelow(const End& end, int32_t beside, int32_t layers) const;

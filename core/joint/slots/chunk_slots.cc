@@ -13,6 +13,7 @@ namespace planwright {
 // the next one; behind the last round comes the first. Of every slot there is one for each group of micro-batches, but
 // the windows over the end: one less, and their two parts once each, where the pipeline fills and where it drains.
 int64_t SlotsPs(std::span<const int64_t> passes, const SlotShape& shape) {
+  if (shape.num_stages < 1) return 0;
   const auto round = static_cast<std::size_t>(shape.num_stages);
   int64_t windows = 0;
   int64_t ramps = 0;

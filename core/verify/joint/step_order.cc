@@ -165,6 +165,7 @@ int64_t ClosedFormPs(const StepSums& sums, PipelineOrder order, int64_t num_devi
 
 int64_t SlotsPs(const std::vector<StepRun>& runs, int64_t num_devices, int64_t micro_batches) {
   __extension__ using Wide = __int128;
+  if (num_devices < 1) return 0;
   const auto num_runs = static_cast<int64_t>(runs.size());
   // The number-th pass of a device is one of a run, in turns of as many micro-batches as there are devices.
   const auto length_of = [&](int64_t slot, int64_t num_passes) {

@@ -18,8 +18,8 @@ namespace planwright {
 namespace {
 
 std::vector<int64_t> RandomPasses(RandomStream& random, const SlotShape& shape) {
-  std::vector<int64_t> passes;
-  for (int64_t chunk = 0; chunk < shape.num_chunks(); ++chunk) passes.push_back(random.Between(1, 100));
+  std::vector<int64_t> passes(static_cast<std::size_t>(shape.num_chunks()));
+  for (int64_t& pass : passes) pass = random.Between(1, 100);
   return passes;
 }
 

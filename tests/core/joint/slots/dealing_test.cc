@@ -108,8 +108,8 @@ struct Keeping {
 
   std::vector<LayerPasses> PassesOf(int32_t stage, const std::vector<int32_t>& layers) const {
     std::vector<LayerPasses> passes;
-    for (const int32_t own : layers) {
-      const int32_t again = std::max(0, own - kept[static_cast<std::size_t>(stage)]);
+    for (const int64_t own : layers) {
+      const int64_t again = std::max<int64_t>(0, own - kept[static_cast<std::size_t>(stage)]);
       if (again > 3) return {};
       passes.push_back({10 * own, 20 * own + 10 * again});
     }
@@ -177,8 +177,10 @@ TEST(LayerDealingTest, AStartThatIsBetterThanLayersOneByOneIsTaken) {
   question.num_layers = 8;
   // All but equal chunks take a hundred times as long, so that no single layer leads there.
   question.passes_of = [](int32_t, const std::vector<int32_t>& layers) {
-    std::vector<LayerPasses> passes;
-    for (const int32_t own : layers) passes.push_back({own == 2 ? 1 : 100 + own, own == 2 ? 1 : 100 + own});
+    std::vector<LayerPasses> passes(layers.size(), {1, 1});
+    for (std::size_t chunk = 0; chunk < layers.size(); ++chunk) {
+      if (layers[chunk] != 2) passes[chunk] = {100 + layers[chunk], 100 + layers[chunk]};
+    }
     return passes;
   };
   Poller poller(kNoLimits);

@@ -57,6 +57,8 @@ TEST(JointNetworkTest, GridsWhosePairsAreAlikeAreUniform) {
       uniform.cluster.interconnect =
           UniformInterconnect{.bandwidth_bytes_per_second = 50e9, .latency = Picoseconds(1'000'000)};
     }
+    // The default of grids.
+    uniform.problem.joint->context_degrees = {1};
     JointTestRequest grid = uniform;
     grid.cluster.interconnect = Grid({8, 8}, false);
     const absl::StatusOr<Plan> on_uniform = Make(uniform);
