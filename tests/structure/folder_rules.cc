@@ -33,6 +33,7 @@ std::vector<FolderRule> CoreRules() {
       {"core/model", {"core/base"}, not_in_core, {}},
       // Shares no code with the solvers, nor with core/cost.
       {"core/verify/facts", {"core/base", "core/model"}, not_in_core, {}},
+      {"core/joint/slots", {"core/base"}, not_in_core, {"chunk_slots", "cut_shifts", "layer_dealing", "stage_levels"}},
       {"core/joint/cost", {"core/base", "core/model", "core/joint/slots"}, not_in_core, {}},
       // What layers cost is given to it, as measured times are.
       {"core/verify/joint",
@@ -67,7 +68,6 @@ std::vector<FolderRule> CoreRules() {
        {"core/base", "core/model", "core/joint/cost", "core/topology"},
        not_in_core,
        {"link_uses", "step_tasks"}},
-      {"core/joint/slots", {"core/base"}, not_in_core, {"chunk_slots", "cut_shifts", "layer_dealing", "stage_levels"}},
       {"core/joint/waits", {"core/base", "core/linear"}, not_in_core, {"chunk_waits"}},
       {"core/joint/search",
        {"core/base", "core/model", "core/joint/cost", "core/joint/slots", "core/joint/waits"},
