@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <functional>
 #include <limits>
+#include <map>
+#include <memory>
 #include <queue>
 #include <tuple>
 #include <utility>
@@ -25,6 +27,10 @@ namespace {
 constexpr int64_t kMostWorkOfWaits = 25'000'000;
 // Ways to deal out layers alike of which memory may rule the better ones out.
 constexpr std::size_t kMostEvenCuts = 8;
+// Plans within such a part of the best one are worth moving their cuts.
+constexpr int64_t kNearness = 25;
+// What it takes to choose what a stage keeps.
+constexpr int64_t kUnitsOfKeeping = 4'096;
 
 // Chunks of which none takes more than `cap`, as many layers in each as fit; empty: more than `most`. O(layers).
 std::vector<int32_t> CutsUnder(const LayerChain& chain, int64_t cap, int32_t most) {
@@ -202,8 +208,25 @@ class InterleavedSearch {
     bound = std::max(bound, SaturatingAdd(dealt.LeastSlotsPs(work, std::max(cap, longest)), end));
     if (bound >= Sought(best_, relative_gap_)) return bound;
     if (dealt.are_alike()) return LookAtLikeLayers(candidate, table, dealt, {bound, end});
-    for (const LayerRecomputation mode : space_.settings.recomputation) ConsiderShifted(candidate, table, mode);
+    LookAtUnlikeLayers(candidate, table);
     return bound;
+  }
+
+  // Cuts as if all layers were computed again in one mode, and of those near the best plan what moves of them reach.
+  void LookAtUnlikeLayers(const Candidate& candidate, const StageTable& table) {
+    std::vector<int32_t> best;
+    int64_t least = best_ + best_ / kNearness;
+    for (const LayerRecomputation mode : space_.settings.recomputation) {
+      for (std::vector<int32_t>& cuts : CutsInMode(candidate, table, mode)) {
+        const int64_t step = Consider(candidate, table, cuts);
+        if (step >= least) continue;
+        least = step;
+        best = std::move(cuts);
+      }
+    }
+    if (best.empty()) return;
+    const SlotShape shape = ShapeOf(candidate);
+    Consider(candidate, table, WithCutsShifted(KeepingPasses(candidate, table), std::move(best), shape, poller_));
   }
 
   struct Bound {
@@ -231,17 +254,63 @@ class InterleavedSearch {
     return bound;
   }
 
-  // Cuts under the least longest chunk, and what moves of them reach, as if all layers were computed again in one mode.
-  void ConsiderShifted(const Candidate& candidate, const StageTable& table, LayerRecomputation mode) {
-    const PipelineFamily& family = families_[candidate.family];
-    const SlotShape shape{candidate.num_stages, candidate.chunks, family.micro_batches};
-    const auto most = static_cast<int32_t>(shape.num_chunks());
-    const TrainingLink& slowest = LinkOfStages(space_, family, candidate, candidate.num_stages);
+  SlotShape ShapeOf(const Candidate& candidate) const {
+    return {candidate.num_stages, candidate.chunks, families_[candidate.family].micro_batches};
+  }
+
+  // Cuts under the least longest chunk, and what moves of them reach.
+  std::vector<std::vector<int32_t>> CutsInMode(const Candidate& candidate, const StageTable& table,
+                                               LayerRecomputation mode) {
+    const auto most = static_cast<int32_t>(ShapeOf(candidate).num_chunks());
+    const TrainingLink& slowest = LinkOfStages(space_, families_[candidate.family], candidate, candidate.num_stages);
     const LayerChain chain = ChainOf(table, mode, true, slowest);
     std::vector<int32_t> cuts = CutsUnder(chain, LeastCap(chain, most), most);
     SplitUntil(static_cast<std::size_t>(most), cuts);
-    Consider(candidate, table, cuts);
-    Consider(candidate, table, WithCutsShifted(chain, std::move(cuts), shape, poller_));
+    std::vector<int32_t> shifted = WithCutsShifted(chain, cuts, ShapeOf(candidate), poller_);
+    return {std::move(cuts), std::move(shifted)};
+  }
+
+  // Passes of chunks that keep what they may, remembered.
+  PassesOfRuns KeepingPasses(const Candidate& candidate, const StageTable& table) {
+    using Known = std::map<std::vector<int32_t>, std::vector<LayerPasses>>;
+    const TrainingLink& slowest = LinkOfStages(space_, families_[candidate.family], candidate, candidate.num_stages);
+    const LayerChain chain = ChainOf(table, LayerRecomputation::kNone, false, slowest);
+    const auto known = std::make_shared<Known>();
+    return [this, candidate, &table, chain, known](int32_t stage, const std::vector<ChunkRun>& runs) {
+      std::vector<int32_t> key{stage};
+      std::vector<LayerRun> layers;
+      for (const ChunkRun& run : runs) {
+        key.insert(key.end(), {run.first, run.end});
+        layers.push_back({run.first, run.end});
+      }
+      const auto [found, is_new] = known->try_emplace(std::move(key));
+      if (!is_new || poller_.ShouldStop(kUnitsOfKeeping)) return found->second;
+      const auto modes = table.ModesOfRuns(layers, InFlightOf(candidate, stage));
+      for (std::size_t i = 0; i < modes.size(); ++i) {
+        found->second.push_back(PassesOf(table, chain, layers[i], modes[i]));
+      }
+      return found->second;
+    };
+  }
+
+  int64_t InFlightOf(const Candidate& candidate, int32_t stage) const {
+    return HeldBy(PipelineOrder::kInterleaved, families_[candidate.family].micro_batches, candidate.num_stages - stage,
+                  candidate.num_stages, candidate.chunks)
+        .whole;
+  }
+
+  static LayerPasses PassesOf(const StageTable& table, const LayerChain& chain, const LayerRun& run,
+                              const std::vector<LayerRecomputation>& modes) {
+    const int64_t transfers =
+        (chain.cut[static_cast<std::size_t>(run.first)] + chain.cut[static_cast<std::size_t>(run.end)]) / 2;
+    LayerPasses passes{transfers, transfers};
+    for (int32_t layer = run.first; layer < run.end; ++layer) {
+      const LayerPrice& price = table.PriceOf(layer);
+      const auto mode = static_cast<std::size_t>(modes[static_cast<std::size_t>(layer - run.first)]);
+      passes.forward += price.forward_ps;
+      passes.backward += price.backward_ps + price.modes[mode]->extra_ps;
+    }
+    return passes;
   }
 
   // What layers that are computed again take at least, so that everything fits: a stage keeps as often as micro-batches
@@ -276,18 +345,24 @@ class InterleavedSearch {
     return chain;
   }
 
-  void Consider(const Candidate& candidate, const StageTable& table, const std::vector<int32_t>& cuts) {
+  // The step of the better layout; kDoesNotFit.
+  int64_t Consider(const Candidate& candidate, const StageTable& table, const std::vector<int32_t>& cuts) {
+    int64_t least = kDoesNotFit;
     for (const std::vector<int64_t>& slots : LayoutsOf(candidate)) {
-      ConsiderPlan(table, PlanOf(candidate, cuts, slots));
+      least = std::min(least, ConsiderPlan(table, PlanOf(candidate, cuts, slots)));
     }
+    return least;
   }
 
-  void ConsiderPlan(const StageTable& table, JointPlan plan) {
-    if (!ChooseModes(table, plan)) return;
+  int64_t ConsiderPlan(const StageTable& table, JointPlan plan) {
+    if (!ChooseModes(table, plan)) return kDoesNotFit;
     CostJointPlan(space_.pricer, space_.places.row(), space_.reserved_bytes, plan);
-    if (!IsHeld(space_.places.row(), space_.reserved_bytes, plan) || plan.step.count() >= best_) return;
-    best_ = plan.step.count();
+    if (!IsHeld(space_.places.row(), space_.reserved_bytes, plan)) return kDoesNotFit;
+    const int64_t step = plan.step.count();
+    if (step >= best_) return step;
+    best_ = step;
     result_.plan = std::move(plan);
+    return step;
   }
 
   // What each stage computes again so that it fits; whether it can.

@@ -245,22 +245,22 @@ std::vector<std::vector<LayerRecomputation>> StageTable::ModesOfRuns(const std::
                                                                      int64_t in_flight) const {
   const Budget budget = BudgetOf(runs);
   std::vector<std::vector<LayerRecomputation>> best;
-  int64_t best_longest = kDoesNotFit;
+  int64_t least = kDoesNotFit;
   // Room to compute a layer again is needed by all runs or by none.
   for (const bool again : {false, true}) {
     std::vector<std::vector<LayerRecomputation>> modes;
-    int64_t longest = 0;
+    int64_t extra = 0;
     const int64_t room = again ? budget.full_bytes : budget.bytes;
     for (const auto& [first, end] : runs) {
       const auto choice =
           room < 0 ? std::nullopt : ChooseRecomputation(GroupsOf(first, end), in_flight, room, again ? room : -1);
       if (!choice.has_value()) break;
-      longest = std::max(longest, BasePs(first, end) + choice->extra_ps);
+      extra = SaturatingAdd(extra, choice->extra_ps);
       modes.push_back(ModesOf(first, end, *choice));
     }
-    if (modes.size() < runs.size() || longest >= best_longest) continue;
+    if (modes.size() < runs.size() || extra >= least) continue;
     best = std::move(modes);
-    best_longest = longest;
+    least = extra;
   }
   return best;
 }

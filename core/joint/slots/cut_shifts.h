@@ -3,6 +3,7 @@
 #define PLANWRIGHT_CORE_JOINT_SLOTS_CUT_SHIFTS_H_
 
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "core/base/polling.h"
@@ -28,6 +29,20 @@ struct LayerChain {
 // long as the slots of both kinds take less with it; a local optimum, or less where so many moves take too long. Of the
 // same input always the same unless `poller` ends it. O(chunks) for a move.
 std::vector<int32_t> WithCutsShifted(const LayerChain& chain, std::vector<int32_t> cuts, const SlotShape& shape,
+                                     Poller& poller);
+
+// The layers [first, end).
+struct ChunkRun {
+  int32_t first = 0;
+  int32_t end = 0;
+};
+
+// The passes of the chunks of a stage; empty: the stage does not hold them.
+using PassesOfRuns = std::function<std::vector<LayerPasses>(int32_t stage, const std::vector<ChunkRun>& runs)>;
+
+// The same where what a chunk takes depends on what else its stage holds; up to sixteen cuts move together. Where
+// stages do not hold the chunks of `cuts`, any that they hold are better.
+std::vector<int32_t> WithCutsShifted(const PassesOfRuns& passes_of, std::vector<int32_t> cuts, const SlotShape& shape,
                                      Poller& poller);
 
 }  // namespace planwright

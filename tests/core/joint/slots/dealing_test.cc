@@ -170,6 +170,44 @@ TEST(LayerDealingTest, IsHardlyWorseThanTheBestOfAllDeals) {
   EXPECT_LE(ratios, 1.01 * static_cast<double>(held));
 }
 
+TEST(CutShiftsTest, HeedWhatStagesKeep) {
+  double before = 0;
+  double after = 0;
+  int64_t held = 0;
+  for (uint64_t seed = 0; seed < NumCases(300); ++seed) {
+    RandomStream random(seed, 3);
+    const int64_t stages = random.Between(2, 3);
+    Keeping keeping{{stages, 2, stages * random.Between(1, 3)}, {}};
+    for (int64_t stage = 0; stage < stages; ++stage) keeping.kept.push_back(static_cast<int32_t>(random.Between(0, 3)));
+    const auto num_layers = static_cast<int32_t>(keeping.shape.num_chunks() + random.Between(0, 8));
+    const auto layers_of = [](const std::vector<int32_t>& cuts) {
+      std::vector<int32_t> layers;
+      for (std::size_t cut = 1; cut < cuts.size(); ++cut) layers.push_back(cuts[cut] - cuts[cut - 1]);
+      return layers;
+    };
+    const PassesOfRuns passes_of = [&](int32_t stage, const std::vector<ChunkRun>& runs) {
+      std::vector<int32_t> layers;
+      for (const ChunkRun& run : runs) layers.push_back(run.end - run.first);
+      return keeping.PassesOf(stage, layers);
+    };
+    const std::vector<int32_t> start = EqualCuts(keeping.shape, num_layers);
+    Poller poller(kNoLimits);
+    const int64_t found = keeping.SlotsOf(layers_of(WithCutsShifted(passes_of, start, keeping.shape, poller)));
+    std::vector<int32_t> none;
+    const int64_t least = LeastOfAllDeals(keeping, num_layers, none);
+    const int64_t own = keeping.SlotsOf(layers_of(start));
+    if (own == kNone) continue;
+    ASSERT_LE(found, own) << "seed " << seed;
+    ASSERT_GE(found, least) << "seed " << seed;
+    before += static_cast<double>(own) / static_cast<double>(least);
+    after += static_cast<double>(found) / static_cast<double>(least);
+    ++held;
+  }
+  ASSERT_GT(held, 200 * CasesFactor());
+  EXPECT_GE(before, 1.03 * static_cast<double>(held));
+  EXPECT_LE(after, 1.02 * static_cast<double>(held));
+}
+
 TEST(LayerDealingTest, AStartThatIsBetterThanLayersOneByOneIsTaken) {
   DealQuestion question;
   question.shape = {2, 2, 2};
