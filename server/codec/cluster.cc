@@ -43,7 +43,7 @@ TrainingEfficiency DecodeEfficiency(const v1::TrainingEfficiency& wire, const st
                                     const FieldPath& path, Violations& violations) {
   TrainingEfficiency efficiency = BuiltInEfficiency(class_name).value_or(TrainingEfficiency{});
   for (const EfficiencyField& field : kEfficiencyFields) {
-    const google::protobuf::Reflection& reflection = *wire.GetReflection();
+    const google::protobuf::Reflection& reflection = *v1::TrainingEfficiency::GetReflection();
     if (reflection.HasField(wire, FieldNamed(field))) {
       efficiency.*field.member = reflection.GetDouble(wire, FieldNamed(field));
     }
@@ -54,7 +54,7 @@ TrainingEfficiency DecodeEfficiency(const v1::TrainingEfficiency& wire, const st
 
 void EncodeEfficiency(const TrainingEfficiency& efficiency, v1::TrainingEfficiency& wire) {
   for (const EfficiencyField& field : kEfficiencyFields) {
-    wire.GetReflection()->SetDouble(&wire, FieldNamed(field), efficiency.*field.member);
+    v1::TrainingEfficiency::GetReflection()->SetDouble(&wire, FieldNamed(field), efficiency.*field.member);
   }
   wire.set_launch_ms(ToMilliseconds(efficiency.launch));
 }

@@ -43,6 +43,7 @@ std::vector<std::string> LabelsOf(const JointPlan& plan, const OperatorGraph& gr
   // Embedding and head beside the transformer's layers.
   const int32_t num_layers = graph.transformer->layers + 2;
   std::vector<std::string> labels;
+  labels.reserve(static_cast<std::size_t>(num_layers));
   for (int32_t layer = 0; layer < num_layers; ++layer) labels.push_back(LabelOf(layer, num_layers));
   return labels;
 }

@@ -46,6 +46,7 @@ struct JointMaker {
  private:
   static std::vector<Joint> Levels(const std::vector<HierarchyInterconnect::Level>& levels) {
     std::vector<Joint> joints;
+    joints.reserve(levels.size());
     for (const HierarchyInterconnect::Level& level : levels) {
       joints.push_back({static_cast<std::size_t>(level.fan_out), level.bandwidth_bytes_per_second, level.latency});
     }
@@ -148,6 +149,7 @@ class NodeLinks {
 // which count then.
 void OrderByLinks(const NodesInterconnect& node, std::vector<Subtree>& members, CanonicalHash& hash) {
   std::vector<std::string> codes;
+  codes.reserve(members.size());
   for (const Subtree& member : members) codes.push_back(member.code);
   const NodeLinks links(node, members);
   const auto order = CanonicalOrder(codes, links);

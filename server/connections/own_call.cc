@@ -8,6 +8,7 @@
 #include <array>
 #include <cerrno>
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <memory>
 #include <string>
@@ -79,7 +80,7 @@ SocketAddress SourceFor(const SocketAddress& target) {
 }
 
 // Waits until the socket can be read or written (`event`).
-absl::Status Wait(int file, short event, Clock::time_point end) {
+absl::Status Wait(int file, int16_t event, Clock::time_point end) {
   const auto left = std::chrono::ceil<std::chrono::milliseconds>(end - Clock::now());
   pollfd one{.fd = file, .events = event, .revents = 0};
   const int ready = left.count() > 0 ? poll(&one, 1, static_cast<int>(left.count())) : 0;

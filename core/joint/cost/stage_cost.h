@@ -69,7 +69,8 @@ struct StepSums {
   int64_t end_ps = 0;
 };
 
-// The closed form of `order`, one of the above but INTERLEAVED; saturates at kMaxQuantity.
+// The closed form of `order`, one of the above; saturates at kMaxQuantity. REQUIRES: not INTERLEAVED, whose closed form
+// is that of slots (core/joint/slots).
 int64_t StepPs(PipelineOrder order, const StepSums& sums, int64_t micro_batches, int64_t num_stages);
 
 // Where the row of devices changes nodes and classes.

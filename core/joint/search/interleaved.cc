@@ -102,7 +102,8 @@ struct Candidate {
 
 // What all boundaries between chunks take at least, at both of their ends.
 int64_t CutsOf(const SlotShape& shape, int64_t cut_ps, int64_t wrap_ps) {
-  return 2 * ((shape.num_chunks() - shape.chunks) * cut_ps + (shape.chunks - 1) * wrap_ps);
+  const int64_t between = SaturatingMultiply(shape.num_chunks() - shape.chunks, cut_ps);
+  return SaturatingMultiply(2, SaturatingAdd(between, SaturatingMultiply(shape.chunks - 1, wrap_ps)));
 }
 
 // The fastest link on which so many stages of the family can be together.
@@ -151,8 +152,8 @@ void ListCandidates(const JointSpace& space, const PipelineFamily& family, std::
 
 void SortByBound(std::vector<Candidate>& candidates) {
   std::sort(candidates.begin(), candidates.end(), [](const Candidate& a, const Candidate& b) {
-    return std::tuple(a.bound_ps, a.family, a.num_stages, a.chunks) <
-           std::tuple(b.bound_ps, b.family, b.num_stages, b.chunks);
+    return std::tuple(a.bound_ps, a.family, a.number, a.num_stages, a.chunks) <
+           std::tuple(b.bound_ps, b.family, b.number, b.num_stages, b.chunks);
   });
 }
 
@@ -194,8 +195,8 @@ class InterleavedSearch {
     const std::optional<int64_t> extra = LeastExtra(candidate, table);
     if (!extra.has_value()) return std::numeric_limits<int64_t>::max();
     const Interleaving interleaving = InterleavingOf(space_, family, candidate, table);
-    const int64_t work = table.BasePs(0, space_.num_layers()) + *extra +
-                         CutsOf(interleaving.shape(), interleaving.cut_ps, interleaving.wrap_ps);
+    const int64_t work = SaturatingAdd(table.BasePs(0, space_.num_layers()) + *extra,
+                                       CutsOf(interleaving.shape(), interleaving.cut_ps, interleaving.wrap_ps));
     const int64_t end = CeilDivide(table.StepEndPs(0, space_.num_layers()), candidate.num_stages);
     const TrainingLink& closest = LinkOfStages(space_, family, candidate, 2);
     const LayerChain least = WithLeastCuts(ChainOf(table, LayerRecomputation::kNone, false, closest));

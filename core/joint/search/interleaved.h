@@ -22,8 +22,8 @@ struct InterleavedResult {
 };
 
 // Looks through `families`, of one spread each, by bound, for pipelines better than `best_ps` by more than the gap.
-// Stages are whole blocks on one class. Chunks such that the longest forward and the longest backward pass of one take
-// least together; exact for layers alike of which none or all are computed again, elsewhere a heuristic with its bound.
+// Stages are whole blocks on one class. Chunks whose slots take least are sought (core/joint/slots): of layers alike
+// the plan meets the bound or is hardly above it, elsewhere it is a heuristic with its bound.
 InterleavedResult SearchInterleaved(const JointSpace& space, const std::vector<PipelineFamily>& families,
                                     int64_t best_ps, double relative_gap, Poller& poller);
 

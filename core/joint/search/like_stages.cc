@@ -21,6 +21,10 @@ constexpr int64_t kPartsOfBound = 20'000;
 constexpr int32_t kMostPreciseLayers = 256;
 // Of which places of the larger chunks are tried.
 constexpr std::size_t kMostDealsOfStarts = 4;
+// Of each of these.
+constexpr int32_t kMostPlaces = 64;
+// Times of chunks that are known at once take so much memory (some ten megabytes) and time.
+constexpr int64_t kMostChunkTimes = 200'000;
 
 }  // namespace
 
@@ -54,16 +58,19 @@ int64_t LikeStages::LeastChunkCap(std::vector<int32_t>* layers_by_stage) const {
                   layers_by_stage);
 }
 
+bool LikeStages::MayBePrecise() const { return dealt_ / interleaving_.num_stages <= kMostPreciseLayers; }
+
 int64_t LikeStages::LeastBusiestPs() {
   int64_t least = 0;
   for (const bool is_precise : {false, true}) {
-    is_precise_ = is_precise;
+    is_precise_ = is_precise && MayBePrecise();
     const int64_t busiest =
         LeastCap([this](int32_t stage, int32_t layers) { return StagePs(stage, layers); },
                  [this](int32_t layers) { return layers * (price_.forward_ps + price_.backward_ps); }, nullptr);
-    if (poller_.ShouldStopNow()) return least;
+    if (poller_.ShouldStopNow()) break;
     least = std::max(least, busiest);
   }
+  is_precise_ = false;
   return least;
 }
 
@@ -98,11 +105,14 @@ std::vector<std::vector<StageOption>> LikeStages::OptionsBelow(int64_t needed) {
     if (own.empty()) return stages;
     most_of_all += own.back();
   }
+  int64_t chunk_times = 0;
   for (int32_t stage = 0; stage < interleaving_.num_stages; ++stage) {
     const std::vector<int32_t>& own = held[static_cast<std::size_t>(stage)];
     for (const int32_t layers : own) {
       // Even with as much as they may have the others leave more.
       if (most_of_all - own.back() + layers < dealt_) continue;
+      chunk_times += 4 * layers;
+      if (chunk_times > kMostChunkTimes) return {};
       for (const bool again : {false, true}) {
         stages[static_cast<std::size_t>(stage)].push_back(OptionOf(stage, layers, again, needed));
       }
@@ -112,9 +122,10 @@ std::vector<std::vector<StageOption>> LikeStages::OptionsBelow(int64_t needed) {
 }
 
 int64_t LikeStages::LeastDealtPs(int64_t needed) {
-  is_precise_ = dealt_ / interleaving_.num_stages <= kMostPreciseLayers;
+  is_precise_ = MayBePrecise();
   const std::vector<std::vector<StageOption>> stages = OptionsBelow(needed);
-  if (poller_.ShouldStopNow()) return 0;
+  is_precise_ = false;
+  if (stages.empty() || poller_.ShouldStopNow()) return 0;
   return LeastDealtSlotsPs(stages, dealt_, interleaving_.shape(), needed, poller_);
 }
 
@@ -124,7 +135,7 @@ int64_t LikeStages::LeastSlotsPs(int64_t work_ps, int64_t longest_ps) {
   const int64_t busiest = LeastBusiestPs();
   if (busiest == kDoesNotFit) return kDoesNotFit;
   // Each slot has a chunk of the busiest stage, and those of one group alone are as many as bound above.
-  const int64_t once = SaturatingAdd(work_ps, (shape.num_stages - 1) * longest_ps);
+  const int64_t once = SaturatingAdd(work_ps, SaturatingMultiply(shape.num_stages - 1, longest_ps));
   const int64_t of_busiest =
       std::max(SaturatingMultiply(shape.micro_batches, busiest),
                SaturatingAdd(SaturatingMultiply(shape.micro_batches - shape.num_stages, busiest), once));
@@ -137,26 +148,26 @@ int64_t LikeStages::LeastSlotsPs(int64_t work_ps, int64_t longest_ps) {
 }
 
 bool LikeStages::IsBelow(const End& end, int32_t beside, int32_t layers) const {
-  const int64_t cut = interleaving_.cut_ps / 2;
+  const int64_t cut = least_cut_ps() / 2;
   return end.price.forward_ps + beside * price_.forward_ps <= layers * price_.forward_ps + cut &&
          end.price.backward_ps + beside * price_.backward_ps <= layers * price_.backward_ps + cut;
 }
 
 bool LikeStages::IsAbove(const End& end, int32_t beside, int32_t layers) const {
-  const int64_t cut = interleaving_.cut_ps / 2;
+  const int64_t cut = least_cut_ps() / 2;
   return end.price.forward_ps + beside * price_.forward_ps >= layers * price_.forward_ps + cut &&
          end.price.backward_ps + beside * price_.backward_ps >= layers * price_.backward_ps + cut;
 }
 
 int64_t LikeStages::EvenSlotsPs(const EvenDeal& deal) const {
-  const int64_t cut = interleaving_.cut_ps / 2;
+  const int64_t cut = least_cut_ps() / 2;
   const auto slots_of = [&](int64_t first, int64_t last, int64_t layer) {
-    return planwright::LeastSlotsPs(EvenPasses{.first_ps = first + cut + deal.beside_first * layer,
-                                               .last_ps = last + cut + deal.beside_last * layer,
-                                               .smaller_ps = deal.layers * layer + 2 * cut,
-                                               .larger_ps = (deal.layers + 1) * layer + 2 * cut,
-                                               .num_larger = deal.larger},
-                                    interleaving_.shape());
+    return LeastEvenSlotsPs(EvenPasses{.first_ps = first + cut + deal.beside_first * layer,
+                                       .last_ps = last + cut + deal.beside_last * layer,
+                                       .smaller_ps = deal.layers * layer + 2 * cut,
+                                       .larger_ps = (deal.layers + 1) * layer + 2 * cut,
+                                       .num_larger = deal.larger},
+                            interleaving_.shape());
   };
   return SaturatingAdd(slots_of(first_.price.forward_ps, last_.price.forward_ps, price_.forward_ps),
                        slots_of(first_.price.backward_ps, last_.price.backward_ps, price_.backward_ps));
@@ -477,8 +488,10 @@ std::vector<int32_t> LikeStages::DealtCuts() {
   question.passes_of = [this](int32_t stage, const std::vector<int32_t>& layers) { return PassesOf(stage, layers); };
   std::vector<std::vector<int32_t>> starts;
   for (const EvenDeal& deal : BestDeals(kMostDealsOfStarts)) {
-    for (int32_t first_larger = 0; first_larger + deal.larger <= num_between(); ++first_larger) {
-      starts.push_back(LayersOf(deal, first_larger));
+    const int32_t places = deal.larger == 0 ? 1 : num_between() - deal.larger + 1;
+    const int32_t step = (places + kMostPlaces - 1) / kMostPlaces;
+    for (int32_t place = 0; place < places; place += step) {
+      starts.push_back(LayersOf(deal, place));
     }
   }
   const std::vector<int32_t> dealt = DealLayers(question, std::move(starts), poller_);
@@ -629,7 +642,7 @@ int64_t LikeStages::LeastStepByWaitsPs(int64_t needed) {
   InterleavedWork work = WorkBetween();
   if (work.between.forward_ps == 0) return 0;
   // What stages compute again; of large ones not chunk by chunk.
-  is_precise_ = dealt_ / interleaving_.num_stages <= kMostPreciseLayers;
+  is_precise_ = MayBePrecise();
   if (are_alike_) {
     for (const std::vector<Load>& own : LoadsBy(needed)) {
       std::vector<StagePoint> points;

@@ -3,9 +3,8 @@
 //
 // What a chunk takes depends on how many layers it has and on what its stage may keep of them: a device keeps as often
 // as chunks are in flight what its largest chunk keeps. Where nothing has to be computed again, chunks of as many
-// layers or one more are the optimum of the closed form, the larger ones side by side (EvenCuts). Else bounds follow
-// from what a stage and a chunk take at least, over all ways to deal layers out, and cuts from layers dealt out one by
-// one.
+// layers or one more, the larger ones side by side, take least or hardly more (EvenCuts). Else bounds follow from what
+// a stage and a chunk take at least, over all ways to deal layers out, and cuts from layers dealt out one by one.
 #ifndef PLANWRIGHT_CORE_JOINT_SEARCH_LIKE_STAGES_H_
 #define PLANWRIGHT_CORE_JOINT_SEARCH_LIKE_STAGES_H_
 
@@ -111,10 +110,12 @@ class LikeStages {
   bool IsBelow(const End& end, int32_t beside, int32_t layers) const;
   bool IsAbove(const End& end, int32_t beside, int32_t layers) const;
   int64_t EvenSlotsPs(const EvenDeal& deal) const;
+  int64_t least_cut_ps() const { return std::min(interleaving_.cut_ps, interleaving_.wrap_ps); }
+  bool MayBePrecise() const;
   // What all passes of a micro-batch take the busiest stage at least; kDoesNotFit. Interrupted: 0, or less than could
   // be.
   int64_t LeastBusiestPs();
-  // By stage, what it may hold without working for longer than `needed`. Interrupted: some lack.
+  // By stage, what it may hold without working for longer than `needed`. Interrupted: some lack. Empty: too many.
   std::vector<std::vector<StageOption>> OptionsBelow(int64_t needed);
   StageOption OptionOf(int32_t stage, int32_t layers, bool again, int64_t needed);
   // Both ends of a chunk of the stage. `has_end`: one of them is the end of the model.

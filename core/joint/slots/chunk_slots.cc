@@ -61,7 +61,7 @@ int64_t LeastSlotsPs(int64_t work_ps, int64_t longest_ps, const SlotShape& shape
   return std::max(even, SaturatingAdd(SaturatingMultiply(of_all, std::min(shared, longest_ps)), alone));
 }
 
-int64_t LeastSlotsPs(const EvenPasses& passes, const SlotShape& shape) {
+int64_t LeastEvenSlotsPs(const EvenPasses& passes, const SlotShape& shape) {
   struct Chunks {
     int64_t passes = 0;
     int64_t count = 0;

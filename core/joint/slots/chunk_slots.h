@@ -44,7 +44,7 @@ struct EvenPasses {
 
 // SlotsPs where the larger chunks lie together and beside that of the ends which is longer, or less than in any order.
 // O(1).
-int64_t LeastSlotsPs(const EvenPasses& passes, const SlotShape& shape);
+int64_t LeastEvenSlotsPs(const EvenPasses& passes, const SlotShape& shape);
 
 }  // namespace planwright
 

@@ -92,7 +92,7 @@ class CutShifts {
   }
 
   std::vector<int32_t> Run() {
-    while (ShiftAll()) {
+    while (slots_ < kNeverHeld && ShiftAll()) {
     }
     return std::move(cuts_);
   }

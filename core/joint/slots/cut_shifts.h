@@ -2,6 +2,7 @@
 #ifndef PLANWRIGHT_CORE_JOINT_SLOTS_CUT_SHIFTS_H_
 #define PLANWRIGHT_CORE_JOINT_SLOTS_CUT_SHIFTS_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <vector>
@@ -25,9 +26,9 @@ struct LayerChain {
   int64_t TimeOf(std::size_t layer) const { return layers[layer].forward + layers[layer].backward; }
 };
 
-// `cuts`: where chunks begin, and behind the last one. One cut, or several that follow each other, moves by a layer as
-// long as the slots of both kinds take less with it; a local optimum, or less where so many moves take too long. Of the
-// same input always the same unless `poller` ends it. O(chunks) for a move.
+// `cuts`: where chunks begin, and behind the last one. One cut, or two, four, ... that follow each other, move by a
+// layer as long as the slots of both kinds take less with it; a local optimum, or less where so many moves take too
+// long. Of the same input always the same unless `poller` ends it. O(chunks) for a move.
 std::vector<int32_t> WithCutsShifted(const LayerChain& chain, std::vector<int32_t> cuts, const SlotShape& shape,
                                      Poller& poller);
 
@@ -40,8 +41,8 @@ struct ChunkRun {
 // The passes of the chunks of a stage; empty: the stage does not hold them.
 using PassesOfRuns = std::function<std::vector<LayerPasses>(int32_t stage, const std::vector<ChunkRun>& runs)>;
 
-// The same where what a chunk takes depends on what else its stage holds; up to sixteen cuts move together. Where
-// stages do not hold the chunks of `cuts`, any that they hold are better.
+// The same where what a chunk takes depends on what else its stage holds; up to sixteen cuts move together. Where some
+// stage does not hold the chunks of `cuts` they stay.
 std::vector<int32_t> WithCutsShifted(const PassesOfRuns& passes_of, std::vector<int32_t> cuts, const SlotShape& shape,
                                      Poller& poller);
 

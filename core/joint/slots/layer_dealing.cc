@@ -15,6 +15,8 @@ namespace {
 constexpr int64_t kNotHeld = std::numeric_limits<int64_t>::max();
 // For each start; a few hundredths of a second for a hundred chunks.
 constexpr int64_t kMostLayerMoves = 20'000;
+// Units of some nanoseconds of dealing out layer by layer.
+constexpr int64_t kMostWorkOneByOne = 50'000'000;
 // How many starts are improved.
 constexpr std::size_t kMostImproved = 3;
 
@@ -136,6 +138,8 @@ class Dealing {
 
 // Layer by layer, from the fewest on.
 std::optional<Dealing> OneByOne(const DealQuestion& question, Poller& poller) {
+  const int64_t chunks = question.shape.num_chunks();
+  if (question.num_layers * chunks * chunks > kMostWorkOneByOne) return std::nullopt;
   Dealing dealing(question, question.fewest, poller);
   if (dealing.slots() == kNotHeld) return std::nullopt;
   const int32_t dealt = std::accumulate(question.fewest.begin(), question.fewest.end(), 0);
@@ -149,19 +153,24 @@ std::optional<Dealing> OneByOne(const DealQuestion& question, Poller& poller) {
 
 std::vector<int32_t> DealLayers(const DealQuestion& question, std::vector<std::vector<int32_t>> starts,
                                 Poller& poller) {
-  std::vector<Dealing> dealings;
-  if (std::optional<Dealing> made = OneByOne(question, poller)) dealings.push_back(*std::move(made));
+  // The best ones so far, no two alike.
+  std::vector<Dealing> best;
+  const auto by_slots = [](const Dealing& a, const Dealing& b) { return a.slots() < b.slots(); };
+  const auto note = [&](Dealing dealing) {
+    const bool is_known =
+        std::any_of(best.begin(), best.end(), [&](const Dealing& other) { return other.layers() == dealing.layers(); });
+    if (dealing.slots() == kNotHeld || is_known) return;
+    best.insert(std::upper_bound(best.begin(), best.end(), dealing, by_slots), std::move(dealing));
+    if (best.size() > kMostImproved) best.pop_back();
+  };
+  if (std::optional<Dealing> made = OneByOne(question, poller)) note(*std::move(made));
   for (std::vector<int32_t>& start : starts) {
     if (poller.ShouldStop(4 * static_cast<int64_t>(start.size()))) return {};
-    Dealing dealing(question, std::move(start), poller);
-    if (dealing.slots() != kNotHeld) dealings.push_back(std::move(dealing));
+    note(Dealing(question, std::move(start), poller));
   }
-  const auto by_slots = [](const Dealing& a, const Dealing& b) { return a.slots() < b.slots(); };
-  std::stable_sort(dealings.begin(), dealings.end(), by_slots);
-  if (dealings.size() > kMostImproved) dealings.erase(dealings.begin() + kMostImproved, dealings.end());
-  for (Dealing& dealing : dealings) dealing.Improve();
-  const auto best = std::min_element(dealings.begin(), dealings.end(), by_slots);
-  return best == dealings.end() ? std::vector<int32_t>() : best->layers();
+  for (Dealing& dealing : best) dealing.Improve();
+  const auto found = std::min_element(best.begin(), best.end(), by_slots);
+  return found == best.end() ? std::vector<int32_t>() : found->layers();
 }
 
 }  // namespace planwright

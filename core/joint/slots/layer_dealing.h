@@ -25,9 +25,9 @@ struct DealQuestion {
 };
 
 // How many layers each chunk has; empty: nothing that was looked at is held, or `poller` has ended it. Each layer goes
-// where the slots of both kinds grow least, the rearmost such chunk; of that and of `starts`, which have as many
-// layers, the best ones are improved: layers move from chunk to chunk while the slots take less. A local optimum, or
-// less where so many moves take too long.
+// where the slots of both kinds grow least, the rearmost such chunk (of very many not); of that and of `starts`, which
+// have as many layers, the best ones are improved: layers move from chunk to chunk while the slots take less. A local
+// optimum, or less where so many moves take too long.
 std::vector<int32_t> DealLayers(const DealQuestion& question, std::vector<std::vector<int32_t>> starts, Poller& poller);
 
 }  // namespace planwright

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <utility>
 
 #include "core/base/units.h"
 
@@ -10,6 +11,8 @@ namespace {
 
 // More times of chunks take too long to look through.
 constexpr std::size_t kMostValues = 2'000;
+// A unit takes some nanoseconds.
+constexpr int64_t kMostWorkOfLevels = 50'000'000;
 
 __extension__ using Wide = __int128;
 
@@ -60,7 +63,7 @@ class DealtSlots {
       if (OfLevels(values[first], values[first]) >= least_) break;
       const int64_t free = LeastTerms(values[first], kCannotBe);
       for (std::size_t last = first; last < values.size(); ++last) {
-        if (poller_.ShouldStopNow()) return 0;
+        if (poller_.ShouldStop() || work_ > kMostWorkOfLevels) return 0;
         const int64_t base = OfLevels(values[first], values[last]);
         if (SaturatingAdd(base, free) >= least_) break;
         least_ = std::min(least_, SaturatingAdd(base, LeastTerms(values[first], values[last])));
@@ -110,13 +113,16 @@ class DealtSlots {
   }
 
   // The least sum over all deals.
-  int64_t LeastTerms(int64_t first, int64_t last) const {
+  int64_t LeastTerms(int64_t first, int64_t last) {
     const auto all = static_cast<std::size_t>(num_layers_);
     std::vector<int64_t> least(all + 1, kCannotBe);
     least[0] = 0;
     for (const std::vector<StageOption>& options : stages_) {
       std::vector<int64_t> next(all + 1, kCannotBe);
       for (const StageOption& option : options) {
+        const auto units = static_cast<int64_t>(all + 8 * option.chunk.size() + 8 * option.end_chunk.size());
+        work_ += units;
+        if (poller_.ShouldStop(units)) return kCannotBe;
         const int64_t terms = TermsOfStage(option, first, last);
         if (terms >= kCannotBe) continue;
         for (std::size_t before = 0; before + static_cast<std::size_t>(option.layers) <= all; ++before) {
@@ -157,6 +163,7 @@ class DealtSlots {
   SlotShape shape_;
   int64_t least_;
   Poller& poller_;
+  int64_t work_ = 0;
 };
 
 }  // namespace

@@ -22,13 +22,14 @@ struct StageOption {
 inline constexpr int64_t kCannotBe = int64_t{1} << 62;
 
 // What the slots of both kinds take at least, over all ways to deal `num_layers` out; at most `needed_ps`. `stages`:
-// the options of each; what is not among them takes no less than is needed. Interrupted: 0. O(values^2 x (options x
-// layers + stages x num_layers x layers)) at worst, where most pairs of values are left out.
+// the options of each; what is not among them takes no less than is needed. Interrupted, or where it takes too long: 0.
+// O(options x (layers + num_layers)) for each pair of times that is looked at.
 //
-// With G = SlotsOfLevel (chunk_slots.cc) and q groups, slots take at least the integral of G(r) = (q - 1) min(N, r + S
-// - 1) + r + S - 1 over all times, r chunks being longer. min(N, r + S - 1) is N up to some time, and r + S - 1 from
-// there to the longest chunk; for any such two times the sum falls apart into one term for each chunk, (q - 1) max(0,
-// time - first) + time, so that the least of all deals is a table over stages. The least over all pairs is the bound.
+// With q groups slots take at least the integral of G(r) = (q - 1) min(N, r + S - 1) + r + S - 1 over all times, r
+// chunks being longer than the time (SlotsOfLevel in chunk_slots.cc). min(N, r + S - 1) is N up to some first time, and
+// r + S - 1 from there to that of the longest chunk, the last. For two given times the integral falls apart into a term
+// for each chunk, (q - 1) max(0, its time - first) + its time, so that the least of all deals is a table over stages by
+// number of layers. The least over all pairs of times is the bound.
 int64_t LeastDealtSlotsPs(const std::vector<std::vector<StageOption>>& stages, int32_t num_layers,
                           const SlotShape& shape, int64_t needed_ps, Poller& poller);
 

@@ -179,7 +179,7 @@ absl::StatusOr<v1::ListOperationsResponse> Operations::ListOperations(const std:
 
 absl::StatusOr<v1::ListTenantOperationsResponse> Operations::ListTenantOperations(
     const v1::ListTenantOperationsRequest& request) {
-  OperationFilter filter{.state = FromWire(request.state())};
+  const OperationFilter filter{.state = FromWire(request.state())};
   if (!filter.state.has_value() && request.state() != v1::Operation::STATE_UNSPECIFIED) {
     Violations violations;
     violations.Add("state", absl::StrCat("unknown value ", static_cast<int>(request.state())));

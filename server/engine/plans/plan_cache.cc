@@ -5,7 +5,7 @@
 namespace planwright::server {
 
 std::shared_ptr<const CachedPlan> PlanCache::Find(const std::string& key, const SearchEffort& wanted) {
-  std::shared_ptr<const CachedPlan> plan = plans_.Find(key);
+  const std::shared_ptr<const CachedPlan> plan = plans_.Find(key);
   const bool is_hit = plan != nullptr && Satisfies(*plan, wanted);
   ++(is_hit ? hits_ : misses_);
   return is_hit ? plan : nullptr;

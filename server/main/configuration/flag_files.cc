@@ -1,5 +1,7 @@
 #include "server/main/configuration/flag_files.h"
 
+#include <algorithm>
+#include <iterator>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -40,10 +42,8 @@ std::optional<Argument> ReadArgument(absl::string_view text) {
 }
 
 bool IsParsersOwn(absl::string_view name) {
-  for (const std::string_view own : kParsersOwn) {
-    if (name == ToAbsl(own)) return true;
-  }
-  return false;
+  return std::any_of(std::begin(kParsersOwn), std::end(kParsersOwn),
+                     [&](std::string_view own) { return name == ToAbsl(own); });
 }
 
 // Sets the flag. INVALID_ARGUMENT: there is none, or it cannot take the value.

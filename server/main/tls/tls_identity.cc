@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <string_view>
 #include <utility>
 
@@ -37,7 +38,7 @@ std::string ToPem(const KeyPointer& key) {
   const BioPointer memory(BIO_new(BIO_s_mem()));
   PEM_write_bio_PrivateKey(memory.get(), key.get(), nullptr, nullptr, 0, nullptr, nullptr);
   const char* data = nullptr;
-  const long size = BIO_get_mem_data(memory.get(), &data);
+  const int64_t size = BIO_get_mem_data(memory.get(), &data);
   return {data, static_cast<std::size_t>(size)};
 }
 

@@ -184,7 +184,7 @@ TEST(EvenPassesTest, TheLeastOfThemIsTheLeastOfAllDivisions) {
         const int64_t each = (layers - first - last) / others;
         const EvenPasses even{deal.first + first * deal.layer, deal.last + last * deal.layer, each * deal.layer,
                               (each + 1) * deal.layer, (layers - first - last) % others};
-        least = std::min(least, LeastSlotsPs(even, deal.shape));
+        least = std::min(least, LeastEvenSlotsPs(even, deal.shape));
       }
     }
     std::vector<int64_t> none;

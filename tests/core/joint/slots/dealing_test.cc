@@ -192,11 +192,15 @@ TEST(CutShiftsTest, HeedWhatStagesKeep) {
     };
     const std::vector<int32_t> start = EqualCuts(keeping.shape, num_layers);
     Poller poller(kNoLimits);
-    const int64_t found = keeping.SlotsOf(layers_of(WithCutsShifted(passes_of, start, keeping.shape, poller)));
+    const std::vector<int32_t> cuts = WithCutsShifted(passes_of, start, keeping.shape, poller);
+    const int64_t found = keeping.SlotsOf(layers_of(cuts));
     std::vector<int32_t> none;
     const int64_t least = LeastOfAllDeals(keeping, num_layers, none);
     const int64_t own = keeping.SlotsOf(layers_of(start));
-    if (own == kNone) continue;
+    if (own == kNone) {
+      ASSERT_EQ(cuts, start) << "seed " << seed;
+      continue;
+    }
     ASSERT_LE(found, own) << "seed " << seed;
     ASSERT_GE(found, least) << "seed " << seed;
     before += static_cast<double>(own) / static_cast<double>(least);
