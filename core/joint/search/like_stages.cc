@@ -111,7 +111,7 @@ std::vector<std::vector<StageOption>> LikeStages::OptionsBelow(int64_t needed) {
     for (const int32_t layers : own) {
       // Even with as much as they may have the others leave more.
       if (most_of_all - own.back() + layers < dealt_) continue;
-      chunk_times += 4 * layers;
+      chunk_times += 4 * int64_t{layers};
       if (chunk_times > kMostChunkTimes) return {};
       for (const bool again : {false, true}) {
         stages[static_cast<std::size_t>(stage)].push_back(OptionOf(stage, layers, again, needed));

@@ -187,6 +187,7 @@ TEST(CutShiftsTest, HeedWhatStagesKeep) {
     };
     const PassesOfRuns passes_of = [&](int32_t stage, const std::vector<ChunkRun>& runs) {
       std::vector<int32_t> layers;
+      layers.reserve(runs.size());
       for (const ChunkRun& run : runs) layers.push_back(run.end - run.first);
       return keeping.PassesOf(stage, layers);
     };
