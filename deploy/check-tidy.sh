@@ -9,5 +9,6 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 ./deploy/setup.sh build test checks
 cmake --preset release -DPLANWRIGHT_BUILD_TESTS=ON -DPLANWRIGHT_BUILD_BENCHMARKS=ON
 # What is generated of the contract.
-cmake --build --preset release --parallel "$(nproc)" --target planwright_proto planwright_echo_proto planwright_commit
+cmake --build --preset release --parallel "$(nproc)" \
+  --target planwright_proto planwright_health_proto planwright_echo_proto planwright_commit
 exec ./deploy/run-tidy.py "$@"

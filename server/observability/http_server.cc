@@ -56,7 +56,7 @@ class SlowAnswers {
     std::unique_lock lock(mutex_);
     // Also those that wait at the end are answered: libmicrohttpd ends with none suspended.
     while (arrived_.wait(lock, stop, [this] { return !waiting_.empty(); })) {
-      std::vector<Waiting*> asking = std::exchange(waiting_, {});
+      const std::vector<Waiting*> asking = std::exchange(waiting_, {});
       lock.unlock();
       std::map<const HttpServer::Handler*, HttpResponse> answers;
       for (Waiting* waiting : asking) {

@@ -5,6 +5,7 @@
 #include <openssl/x509v3.h>
 
 #include <array>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <span>
@@ -51,7 +52,7 @@ void AddAlternative(const GENERAL_NAME& name, std::vector<CertificateName>& name
 
 X509Pointer Decoded(std::string_view der) {
   const auto* bytes = reinterpret_cast<const unsigned char*>(der.data());
-  return X509Pointer(d2i_X509(nullptr, &bytes, static_cast<long>(der.size())));
+  return X509Pointer(d2i_X509(nullptr, &bytes, static_cast<int64_t>(der.size())));
 }
 
 std::string CommonName(X509& certificate) {

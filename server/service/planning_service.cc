@@ -178,8 +178,11 @@ CallStart PlanningServiceImpl::Begin(const char* method, grpc::CallbackServerCon
                                              services_.metrics, services_.log);
   start.deadline = DeadlineOf(context);
   absl::StatusOr<Caller> caller = IdentifyCaller(services_.authenticator, context);
-  if (caller.ok()) start.caller = *std::move(caller);
-  start.permitted = caller.ok() ? CheckRole(method, start.caller) : caller.status();
+  start.permitted = caller.status();
+  if (caller.ok()) {
+    start.caller = *std::move(caller);
+    start.permitted = CheckRole(method, start.caller);
+  }
   start.record->SetCaller(start.caller);
   services_.connections.Delivered(start.record->peer(), 0);
   if (start.permitted.ok()) services_.connections.Identified(start.record->peer());
