@@ -179,7 +179,8 @@ CallStart PlanningServiceImpl::Begin(const char* method, grpc::CallbackServerCon
   start.deadline = DeadlineOf(context);
   absl::StatusOr<Caller> caller = IdentifyCaller(services_.authenticator, context);
   start.permitted = caller.status();
-  if (caller.ok()) {
+  const bool is_known = caller.ok();
+  if (is_known) {
     start.caller = *std::move(caller);
     start.permitted = CheckRole(method, start.caller);
   }
@@ -188,7 +189,7 @@ CallStart PlanningServiceImpl::Begin(const char* method, grpc::CallbackServerCon
   if (start.permitted.ok()) services_.connections.Identified(start.record->peer());
   start.give_up = EndingOf(context, services_.log, start.record->request_id());
   start.record->SetAudit(services_.audit);
-  if (caller.ok()) start.record->SetKnown();
+  if (is_known) start.record->SetKnown();
   if (start.permitted.ok()) {
     start.record->SetPlace(services_.calls.Add({.tenant = start.caller.tenant,
                                                 .caller = start.caller.subject,
