@@ -277,18 +277,14 @@ class InterleavedSearch {
     const TrainingLink& slowest = LinkOfStages(space_, families_[candidate.family], candidate, candidate.num_stages);
     const LayerChain chain = ChainOf(table, LayerRecomputation::kNone, false, slowest);
     const auto known = std::make_shared<Known>();
-    return [this, candidate, &table, chain, known](int32_t stage, const std::vector<ChunkRun>& runs) {
+    return [this, candidate, &table, chain, known](int32_t stage, const std::vector<LayerRun>& runs) {
       std::vector<int32_t> key{stage};
-      std::vector<LayerRun> layers;
-      for (const ChunkRun& run : runs) {
-        key.insert(key.end(), {run.first, run.end});
-        layers.push_back({run.first, run.end});
-      }
+      for (const LayerRun& run : runs) key.insert(key.end(), {run.first, run.end});
       const auto [found, is_new] = known->try_emplace(std::move(key));
       if (!is_new || poller_.ShouldStop(kUnitsOfKeeping)) return found->second;
-      const auto modes = table.ModesOfRuns(layers, InFlightOf(candidate, stage));
+      const auto modes = table.ModesOfRuns(runs, InFlightOf(candidate, stage));
       for (std::size_t i = 0; i < modes.size(); ++i) {
-        found->second.push_back(PassesOf(table, chain, layers[i], modes[i]));
+        found->second.push_back(PassesOf(table, chain, runs[i], modes[i]));
       }
       return found->second;
     };
@@ -320,10 +316,8 @@ class InterleavedSearch {
     const int64_t memory = space_.places.row().At(candidate.number).memory_bytes;
     int64_t room = 0;
     int64_t most_in_flight = 1;
-    for (int32_t from_end = 1; from_end <= candidate.num_stages; ++from_end) {
-      const int64_t in_flight = HeldBy(PipelineOrder::kInterleaved, families_[candidate.family].micro_batches, from_end,
-                                       candidate.num_stages, candidate.chunks)
-                                    .whole;
+    for (int32_t stage = 0; stage < candidate.num_stages; ++stage) {
+      const int64_t in_flight = InFlightOf(candidate, stage);
       room += CeilDivide(memory, in_flight);
       most_in_flight = std::max(most_in_flight, in_flight);
     }

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <map>
 #include <numeric>
+#include <span>
 #include <utility>
 
 #include "core/base/units.h"
@@ -25,6 +26,11 @@ constexpr std::size_t kMostDealsOfStarts = 4;
 constexpr int32_t kMostPlaces = 64;
 // Times of chunks that are known at once take so much memory (some ten megabytes) and time.
 constexpr int64_t kMostChunkTimes = 200'000;
+
+template <typename T>
+std::span<const T> FirstOf(const std::vector<T>& all, std::size_t count) {
+  return std::span(all).first(std::min(count, all.size()));
+}
 
 }  // namespace
 
@@ -140,10 +146,9 @@ int64_t LikeStages::LeastSlotsPs(int64_t work_ps, int64_t longest_ps) {
       std::max(SaturatingMultiply(shape.micro_batches, busiest),
                SaturatingAdd(SaturatingMultiply(shape.micro_batches - shape.num_stages, busiest), once));
   if (!are_alike_) return std::max(of_work, of_busiest);
-  int64_t even = kDoesNotFit;
-  for (const EvenDeal& deal : EvenDeals()) even = std::min(even, deal.slots_ps);
+  const std::vector<EvenDeal>& deals = DealsBySlots();
   // Unless there was no time to look.
-  if (even == kDoesNotFit || poller_.ShouldStopNow()) even = 0;
+  const int64_t even = deals.empty() || poller_.ShouldStopNow() ? 0 : deals.front().slots_ps;
   return std::max({of_work, of_busiest, even});
 }
 
@@ -194,12 +199,12 @@ std::vector<LikeStages::EvenDeal> LikeStages::EvenDeals() const {
   return deals;
 }
 
-std::vector<LikeStages::EvenDeal> LikeStages::BestDeals(std::size_t count) const {
-  std::vector<EvenDeal> deals = EvenDeals();
-  std::stable_sort(deals.begin(), deals.end(),
+const std::vector<LikeStages::EvenDeal>& LikeStages::DealsBySlots() {
+  if (deals_.has_value()) return *deals_;
+  deals_ = EvenDeals();
+  std::stable_sort(deals_->begin(), deals_->end(),
                    [](const EvenDeal& a, const EvenDeal& b) { return a.slots_ps < b.slots_ps; });
-  if (deals.size() > count) deals.resize(count);
-  return deals;
+  return *deals_;
 }
 
 std::vector<int32_t> LikeStages::LayersOf(const EvenDeal& deal, int32_t first_larger) const {
@@ -220,9 +225,9 @@ std::vector<int32_t> LikeStages::CutsOfLayers(const std::vector<int32_t>& layers
   return cuts;
 }
 
-std::vector<std::vector<int32_t>> LikeStages::EvenCuts(std::size_t count) const {
+std::vector<std::vector<int32_t>> LikeStages::EvenCuts(std::size_t count) {
   std::vector<std::vector<int32_t>> all;
-  for (const EvenDeal& deal : BestDeals(count)) {
+  for (const EvenDeal& deal : FirstOf(DealsBySlots(), count)) {
     all.push_back(CutsOfLayers(LayersOf(deal, num_between() - deal.larger)));
     if (deal.larger > 0) all.push_back(CutsOfLayers(LayersOf(deal, 0)));
   }
@@ -487,7 +492,7 @@ std::vector<int32_t> LikeStages::DealtCuts() {
   question.num_layers = dealt_;
   question.passes_of = [this](int32_t stage, const std::vector<int32_t>& layers) { return PassesOf(stage, layers); };
   std::vector<std::vector<int32_t>> starts;
-  for (const EvenDeal& deal : BestDeals(kMostDealsOfStarts)) {
+  for (const EvenDeal& deal : FirstOf(DealsBySlots(), kMostDealsOfStarts)) {
     const int32_t places = deal.larger == 0 ? 1 : num_between() - deal.larger + 1;
     const int32_t step = (places + kMostPlaces - 1) / kMostPlaces;
     for (int32_t place = 0; place < places; place += step) {

@@ -59,7 +59,7 @@ class LikeStages {
   int64_t LeastDealtPs(int64_t needed);
   // Where the chunks of divisions begin, and behind the last one, that have chunks between the ends of as many layers,
   // or of one more: those that take least without recomputation, best first, each in two orders. REQUIRES: are_alike().
-  std::vector<std::vector<int32_t>> EvenCuts(std::size_t count) const;
+  std::vector<std::vector<int32_t>> EvenCuts(std::size_t count);
   // The same of a division whose stages keep what they may of their layers, dealt out one by one (layer_dealing.h);
   // empty: they do not hold them. REQUIRES: are_alike().
   std::vector<int32_t> DealtCuts();
@@ -98,7 +98,8 @@ class LikeStages {
   // no longer with one more than this chunk without it, and a layer of another chunk is as good beside an end whose
   // chunk takes no longer with it than all others then.
   std::vector<EvenDeal> EvenDeals() const;
-  std::vector<EvenDeal> BestDeals(std::size_t count) const;
+  // Those, least slots first; made once.
+  const std::vector<EvenDeal>& DealsBySlots();
   int32_t num_between() const { return static_cast<int32_t>(interleaving_.shape().num_chunks()) - 2; }
   // How many layers that are dealt out each chunk has; the larger ones follow each other from that one between the
   // ends.
@@ -221,6 +222,7 @@ class LikeStages {
   // By stage and layers, then.
   mutable std::map<std::pair<int32_t, int32_t>, int64_t> sums_;
   std::map<std::tuple<int32_t, int32_t, int32_t, bool, bool>, int64_t> chunks_;
+  std::optional<std::vector<EvenDeal>> deals_;
   // Layers of the kind that is dealt out, and passes of a micro-batch through the others between the ends.
   int32_t dealt_ = 0;
   int64_t others_ps_ = 0;

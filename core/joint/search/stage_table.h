@@ -15,6 +15,7 @@
 #include "core/joint/cost/stage_cost.h"
 #include "core/joint/cost/training_cluster.h"
 #include "core/joint/search/recomputation.h"
+#include "core/joint/slots/cut_shifts.h"
 #include "core/model/joint.h"
 
 namespace planwright {
@@ -44,12 +45,6 @@ class SegmentNumbers {
 
 // nullopt: there was no time.
 std::optional<SegmentNumbers> NumberSegments(const std::vector<int32_t>& kinds, const SolveLimits& limits);
-
-// The layers [first, end).
-struct LayerRun {
-  int32_t first = 0;
-  int32_t end = 0;
-};
 
 // How many first layers of every stage, not counting the ends of the model, are computed again whole, as far as they
 // can be; no others are.

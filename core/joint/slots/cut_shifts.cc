@@ -61,7 +61,7 @@ class StageSums {
   bool Refresh(const std::vector<int32_t>& cuts, std::size_t first, std::size_t last, ChunkPasses& passes) const {
     for (std::size_t chunk = first; chunk <= last && chunk < first + num_stages_; ++chunk) {
       const std::size_t stage = chunk % num_stages_;
-      std::vector<ChunkRun> runs;
+      std::vector<LayerRun> runs;
       for (std::size_t own = stage; own + 1 < cuts.size(); own += num_stages_) {
         runs.push_back({cuts[own], cuts[own + 1]});
       }

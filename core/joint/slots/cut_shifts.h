@@ -33,13 +33,13 @@ std::vector<int32_t> WithCutsShifted(const LayerChain& chain, std::vector<int32_
                                      Poller& poller);
 
 // The layers [first, end).
-struct ChunkRun {
+struct LayerRun {
   int32_t first = 0;
   int32_t end = 0;
 };
 
 // The passes of the chunks of a stage; empty: the stage does not hold them.
-using PassesOfRuns = std::function<std::vector<LayerPasses>(int32_t stage, const std::vector<ChunkRun>& runs)>;
+using PassesOfRuns = std::function<std::vector<LayerPasses>(int32_t stage, const std::vector<LayerRun>& runs)>;
 
 // The same where what a chunk takes depends on what else its stage holds; up to sixteen cuts move together. Where some
 // stage does not hold the chunks of `cuts` they stay.

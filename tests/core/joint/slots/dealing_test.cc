@@ -185,10 +185,10 @@ TEST(CutShiftsTest, HeedWhatStagesKeep) {
       for (std::size_t cut = 1; cut < cuts.size(); ++cut) layers.push_back(cuts[cut] - cuts[cut - 1]);
       return layers;
     };
-    const PassesOfRuns passes_of = [&](int32_t stage, const std::vector<ChunkRun>& runs) {
+    const PassesOfRuns passes_of = [&](int32_t stage, const std::vector<LayerRun>& runs) {
       std::vector<int32_t> layers;
       layers.reserve(runs.size());
-      for (const ChunkRun& run : runs) layers.push_back(run.end - run.first);
+      for (const LayerRun& run : runs) layers.push_back(run.end - run.first);
       return keeping.PassesOf(stage, layers);
     };
     const std::vector<int32_t> start = EqualCuts(keeping.shape, num_layers);
