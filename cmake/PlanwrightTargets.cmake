@@ -32,6 +32,13 @@ if(PLANWRIGHT_FUZZ)
   target_link_options(planwright_flags INTERFACE -fsanitize=fuzzer-no-link)
 endif()
 
+# planwright_optimize(level)
+# From here on in this folder, and in those added behind, release builds are compiled with -O<level>. -O1 takes g++ 12 a
+# quarter to a third less time than the -O3 of CMake, which only searches need.
+macro(planwright_optimize level)
+  string(REGEX REPLACE "-O[0-9]" "-O${level}" CMAKE_CXX_FLAGS_RELEASE "${CMAKE_CXX_FLAGS_RELEASE}")
+endmacro()
+
 # planwright_unite(target)
 # With PLANWRIGHT_UNITY the sources of a target are compiled in as few batches as hold at most twelve each, all about as
 # large: a batch reads the headers of libraries once. More would take long at the end of a build, and 1.5 GB and more.
