@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstddef>
 #include <set>
+#include <tuple>
 #include <utility>
 
 namespace planwright {
@@ -13,6 +14,14 @@ namespace {
 constexpr char kAnyLayer[] = "layer";
 constexpr double kPicosecondsPerMillisecond = 1e9;
 constexpr std::array<ExchangeGroup, 2> kAmongData = {ExchangeGroup::kData, ExchangeGroup::kExperts};
+
+// A row without the name of its layer.
+using Measurement = std::tuple<std::string, int32_t, int32_t, int32_t, int64_t, double, double, std::optional<int64_t>>;
+
+Measurement MeasurementOf(const MeasuredLayer& row) {
+  return {row.device_class, row.tensor_degree, row.context_degree, row.expert_degree,
+          row.samples,      row.forward_ms,    row.backward_ms,    row.activation_bytes};
+}
 
 int64_t InPicoseconds(double ms) { return std::llround(ms * kPicosecondsPerMillisecond); }
 
@@ -66,19 +75,22 @@ LayerParts MeasuredParts(LayerParts priced) {
 MeasuredPricer::MeasuredPricer(const LayerPricer& computed, const std::vector<MeasuredLayer>& rows,
                                const Cluster& cluster, std::optional<TrainingLink> fastest)
     : computed_(computed), cluster_(cluster), fastest_(fastest) {
-  std::set<std::string> named;
+  // By name, what its rows say; of names that say the same, the first.
+  std::map<std::string, std::set<Measurement>> said;
   for (const MeasuredLayer& row : rows) {
     rows_.emplace(
         Case(row.layer, row.device_class, row.tensor_degree, row.context_degree, row.expert_degree, row.samples), &row);
-    named.insert(row.layer);
+    said[row.layer].insert(MeasurementOf(row));
   }
+  std::map<std::set<Measurement>, std::string> first_of;
   std::map<std::pair<int32_t, std::vector<std::string>>, int32_t> known;
   const std::vector<std::string>& labels = computed.labels();
   for (std::size_t layer = 0; layer < labels.size(); ++layer) {
     Kind kind{.computed = computed.kinds()[layer], .names = {}};
-    if (named.contains(labels[layer])) kind.names.push_back(labels[layer]);
+    const auto own = said.find(labels[layer]);
+    if (own != said.end()) kind.names.push_back(first_of.try_emplace(own->second, own->first).first->second);
     const bool is_inner = layer > 0 && layer + 1 < labels.size();
-    if (is_inner && named.contains(kAnyLayer)) kind.names.emplace_back(kAnyLayer);
+    if (is_inner && said.contains(kAnyLayer)) kind.names.emplace_back(kAnyLayer);
     const auto [entry, is_new] =
         known.try_emplace({kind.computed, kind.names}, static_cast<int32_t>(own_kinds_.size()));
     if (is_new) own_kinds_.push_back(std::move(kind));

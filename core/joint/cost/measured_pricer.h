@@ -18,7 +18,7 @@ namespace planwright {
 // Where a case was measured its passes take what was measured, and what data ranks exchange in them by the other
 // pricer's word; what is computed again takes longer or shorter by the same factor as the forward pass, and gradients
 // of weights have the same share of the backward pass. Everything else is the other pricer's. Layers with rows of their
-// own are kinds of their own.
+// own are kinds of their own, but for those whose rows say the same.
 //
 // Where pairs of devices have links of their own a profile is of no place, so what was measured takes the same at each:
 // the factor and the share are those of the fastest links. So slower links never make a layer faster, as bounds need.

@@ -208,26 +208,33 @@ class InterleavedSearch {
     if (longest == kDoesNotFit) return std::numeric_limits<int64_t>::max();
     bound = std::max(bound, SaturatingAdd(dealt.LeastSlotsPs(work, std::max(cap, longest)), end));
     if (bound >= Sought(best_, relative_gap_)) return bound;
-    if (dealt.are_alike()) return LookAtLikeLayers(candidate, table, dealt, {bound, end});
-    LookAtUnlikeLayers(candidate, table);
-    return bound;
+    if (!dealt.are_of_one_kind()) LookAtUnlikeLayers(candidate, table);
+    return dealt.are_alike() ? LookAtLikeLayers(candidate, table, dealt, {bound, end}) : bound;
   }
 
-  // Cuts as if all layers were computed again in one mode, and of those near the best plan what moves of them reach.
+  // Cuts as if all layers were computed again in one mode.
   void LookAtUnlikeLayers(const Candidate& candidate, const StageTable& table) {
-    std::vector<int32_t> best;
-    int64_t least = best_ + best_ / kNearness;
+    std::vector<std::vector<int32_t>> all;
     for (const LayerRecomputation mode : space_.settings.recomputation) {
-      for (std::vector<int32_t>& cuts : CutsInMode(candidate, table, mode)) {
-        const int64_t step = Consider(candidate, table, cuts);
-        if (step >= least) continue;
-        least = step;
-        best = std::move(cuts);
-      }
+      for (std::vector<int32_t>& cuts : CutsInMode(candidate, table, mode)) all.push_back(std::move(cuts));
     }
-    if (best.empty()) return;
+    ConsiderWithShifts(candidate, table, all);
+  }
+
+  // These plans, and what moves of the cuts of the best reach where it is near the best of all.
+  void ConsiderWithShifts(const Candidate& candidate, const StageTable& table,
+                          const std::vector<std::vector<int32_t>>& all) {
+    const std::vector<int32_t>* best = nullptr;
+    int64_t least = best_ + best_ / kNearness;
+    for (const std::vector<int32_t>& cuts : all) {
+      const int64_t step = Consider(candidate, table, cuts);
+      if (step >= least) continue;
+      least = step;
+      best = &cuts;
+    }
+    if (best == nullptr) return;
     const SlotShape shape = ShapeOf(candidate);
-    Consider(candidate, table, WithCutsShifted(KeepingPasses(candidate, table), std::move(best), shape, poller_));
+    Consider(candidate, table, WithCutsShifted(KeepingPasses(candidate, table), *best, shape, poller_));
   }
 
   struct Bound {
@@ -236,23 +243,35 @@ class InterleavedSearch {
     int64_t end = 0;
   };
 
-  // The same of layers alike, of which `known` is a bound.
+  // The same of layers alike or nearly, of which `known` is a bound.
   int64_t LookAtLikeLayers(const Candidate& candidate, const StageTable& table, LikeStages& dealt, Bound known) {
-    // Of two with the same closed form the first is kept, of which the simulated step is no longer as a rule.
-    for (const bool by_step : {true, false}) {
-      const std::vector<int32_t> cuts = dealt.BestCuts(by_step);
-      if (!cuts.empty()) Consider(candidate, table, cuts);
-    }
-    for (const std::vector<int32_t>& cuts : dealt.EvenCuts(kMostEvenCuts)) Consider(candidate, table, cuts);
+    ConsiderDealt(candidate, table, dealt, LikeCuts(dealt));
     const int64_t sought = Sought(best_, relative_gap_);
     if (known.step >= sought) return known.step;
     // Farther away it takes long and proves little.
     int64_t bound = known.step;
     if (sought / 2 < known.step) bound = std::max(bound, dealt.LeastDealtPs(sought - known.end) + known.end);
     if (bound >= sought) return bound;
-    const std::vector<int32_t> cuts = dealt.DealtCuts();
-    if (!cuts.empty()) Consider(candidate, table, cuts);
+    std::vector<int32_t> cuts = dealt.DealtCuts();
+    if (!cuts.empty()) ConsiderDealt(candidate, table, dealt, {std::move(cuts)});
     return bound;
+  }
+
+  // Of two with the same closed form the first is kept, of which the simulated step is no longer as a rule.
+  static std::vector<std::vector<int32_t>> LikeCuts(LikeStages& dealt) {
+    std::vector<std::vector<int32_t>> all;
+    for (const bool by_step : {true, false}) {
+      std::vector<int32_t> cuts = dealt.BestCuts(by_step);
+      if (!cuts.empty()) all.push_back(std::move(cuts));
+    }
+    for (std::vector<int32_t>& cuts : dealt.EvenCuts(kMostEvenCuts)) all.push_back(std::move(cuts));
+    return all;
+  }
+
+  void ConsiderDealt(const Candidate& candidate, const StageTable& table, const LikeStages& dealt,
+                     const std::vector<std::vector<int32_t>>& all) {
+    if (!dealt.are_of_one_kind()) return ConsiderWithShifts(candidate, table, all);
+    for (const std::vector<int32_t>& cuts : all) Consider(candidate, table, cuts);
   }
 
   SlotShape ShapeOf(const Candidate& candidate) const {

@@ -27,6 +27,34 @@ constexpr int32_t kMostPlaces = 64;
 // Times of chunks that are known at once take so much memory (some ten megabytes) and time.
 constexpr int64_t kMostChunkTimes = 200'000;
 
+// Layers are nearly alike where together they take at most such a part more than as many of the shortest.
+constexpr int64_t kNearlyAlikePart = 8;
+
+using LayerModes = decltype(LayerGroup::modes);
+
+LayerModes LeastModesOf(const LayerModes& a, const LayerModes& b) {
+  LayerModes least = a;
+  for (std::size_t mode = 0; mode < least.size(); ++mode) {
+    if (!b[mode].has_value()) continue;
+    if (!least[mode].has_value()) least[mode] = b[mode];
+    least[mode]->extra_ps = std::min(least[mode]->extra_ps, b[mode]->extra_ps);
+    least[mode]->kept_bytes = std::min(least[mode]->kept_bytes, b[mode]->kept_bytes);
+  }
+  return least;
+}
+
+// No more than either in anything that closed forms and memory of a pipeline depend on.
+LayerPrice LeastOf(LayerPrice a, const LayerPrice& b) {
+  for (int64_t LayerPrice::*part :
+       {&LayerPrice::forward_ps, &LayerPrice::backward_ps, &LayerPrice::recomputed_bytes, &LayerPrice::workspace_bytes,
+        &LayerPrice::parameter_bytes, &LayerPrice::gradient_bytes, &LayerPrice::optimizer_bytes,
+        &LayerPrice::gathered_bytes, &LayerPrice::step_end_ps, &LayerPrice::output_bytes}) {
+    a.*part = std::min(a.*part, b.*part);
+  }
+  a.modes = LeastModesOf(a.modes, b.modes);
+  return a;
+}
+
 template <typename T>
 std::span<const T> FirstOf(const std::vector<T>& all, std::size_t count) {
   return std::span(all).first(std::min(count, all.size()));
@@ -36,22 +64,47 @@ std::span<const T> FirstOf(const std::vector<T>& all, std::size_t count) {
 
 LikeStages::LikeStages(const StageTable& table, int32_t num_layers, const Interleaving& interleaving, Poller& poller)
     : table_(table), num_layers_(num_layers), interleaving_(interleaving), poller_(poller) {
-  std::map<int32_t, int32_t> counts;
-  for (int32_t layer = 1; layer + 1 < num_layers; ++layer) ++counts[table.KindOf(layer)];
-  are_alike_ = counts.size() == 1;
-  const auto most =
-      std::max_element(counts.begin(), counts.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
-  if (most == counts.end()) return;
-  dealt_ = most->second;
-  int32_t layer = 1;
-  while (table.KindOf(layer) != most->first) ++layer;
-  price_ = table.PriceOf(layer);
-  group_ = table.GroupOf(layer);
-  for (layer = 1; layer + 1 < num_layers; ++layer) {
-    if (table.KindOf(layer) != most->first) others_ps_ += table.BasePs(layer, layer + 1);
-  }
   first_ = {true, table.PriceOf(0), table.GroupOf(0)};
   last_ = {true, table.PriceOf(num_layers - 1), table.GroupOf(num_layers - 1)};
+  std::map<int32_t, int32_t> counts;
+  for (int32_t layer = 1; layer + 1 < num_layers; ++layer) ++counts[table.KindOf(layer)];
+  num_kinds_ = counts.size();
+  if (num_kinds_ == 0) return;
+  if (num_kinds_ > 1 && DealAll()) return;
+  are_alike_ = num_kinds_ == 1;
+  const auto most =
+      std::max_element(counts.begin(), counts.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+  dealt_ = most->second;
+  DealOne(most->first);
+}
+
+void LikeStages::DealOne(int32_t kind) {
+  for (int32_t layer = 1; layer + 1 < num_layers_; ++layer) {
+    if (table_.KindOf(layer) == kind) {
+      price_ = table_.PriceOf(layer);
+      group_ = table_.GroupOf(layer);
+      longest_forward_ps_ = price_.forward_ps;
+    } else {
+      others_ps_ += table_.BasePs(layer, layer + 1);
+    }
+  }
+}
+
+bool LikeStages::DealAll() {
+  price_ = table_.PriceOf(1);
+  group_ = table_.GroupOf(1);
+  longest_forward_ps_ = price_.forward_ps;
+  for (int32_t layer = 2; layer + 1 < num_layers_; ++layer) {
+    longest_forward_ps_ = std::max(longest_forward_ps_, table_.PriceOf(layer).forward_ps);
+    price_ = LeastOf(price_, table_.PriceOf(layer));
+    group_.modes = LeastModesOf(group_.modes, table_.GroupOf(layer).modes);
+  }
+  dealt_ = num_layers_ - 2;
+  const int64_t all = table_.BasePs(1, num_layers_ - 1);
+  excess_ps_ = all - dealt_ * (price_.forward_ps + price_.backward_ps);
+  if (all != kDoesNotFit && excess_ps_ <= all / kNearlyAlikePart) return true;
+  excess_ps_ = 0;
+  return false;
 }
 
 int64_t LikeStages::LeastChunkPs() { return LeastChunkCap(nullptr); }
@@ -132,7 +185,9 @@ int64_t LikeStages::LeastDealtPs(int64_t needed) {
   const std::vector<std::vector<StageOption>> stages = OptionsBelow(needed);
   is_precise_ = false;
   if (stages.empty() || poller_.ShouldStopNow()) return 0;
-  return LeastDealtSlotsPs(stages, dealt_, interleaving_.shape(), needed, poller_);
+  const int64_t least = LeastDealtSlotsPs(stages, dealt_, interleaving_.shape(), needed, poller_);
+  // With G(r) of stage_levels.h a chunk that takes longer costs as much at least.
+  return std::min(needed, SaturatingAdd(least, excess_ps_));
 }
 
 int64_t LikeStages::LeastSlotsPs(int64_t work_ps, int64_t longest_ps) {
@@ -248,11 +303,12 @@ int64_t LikeStages::LeastStepPs(int64_t needed) {
   }
   // Backward passes that take less than forward ones do not occur; MayEndBy would be wrong for them.
   const bool has_two = interleaving_.chunks == 2 && 0 < price_.forward_ps && price_.forward_ps <= price_.backward_ps;
-  if (are_alike_ && !has_two) return least;
+  if (are_of_one_kind() && !has_two) return least;
   const std::vector<std::vector<Load>> loads = LoadsBy(needed);
   if (poller_.ShouldStopNow()) return least;
-  return LeastCapFrom(least, needed,
-                      [&](int64_t cap) { return are_alike_ ? MayEndBy(cap, loads) : MayHoldOthersBy(cap, loads); });
+  return LeastCapFrom(least, needed, [&](int64_t cap) {
+    return are_of_one_kind() ? MayEndBy(cap, loads) : MayHoldOthersBy(cap, loads);
+  });
 }
 
 template <typename MayEnd>
@@ -653,7 +709,8 @@ int64_t LikeStages::LeastStepByWaitsPs(int64_t needed) {
       std::vector<StagePoint> points;
       for (std::size_t layers = 0; layers < own.size(); ++layers) {
         if (own[layers].passes == kDoesNotFit) continue;
-        const auto forward = static_cast<double>(layers) * static_cast<double>(price_.forward_ps);
+        // At the most: so many passes are of no fewer layers.
+        const auto forward = static_cast<double>(layers) * static_cast<double>(longest_forward_ps_);
         points.push_back({forward, static_cast<double>(own[layers].passes)});
       }
       work.floors.push_back(FloorsBelow(points));
@@ -719,7 +776,7 @@ bool LikeStages::MayHoldOthersBy(int64_t cap, const std::vector<std::vector<Load
     }
     most = std::move(next);
   }
-  return most[all] >= others_ps_;
+  return most[all] >= others_ps_ + excess_ps_;
 }
 
 int64_t LikeStages::LeftForOthersPs(const Load& load, int64_t cap) const {

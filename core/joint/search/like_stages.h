@@ -1,5 +1,5 @@
 // How the layers of a model are dealt out to stages that hold several runs of layers each (INTERLEAVED), where the
-// layers between the first and the last of the model are alike.
+// layers between the first and the last of the model are alike, or nearly.
 //
 // What a chunk takes depends on how many layers it has and on what its stage may keep of them: a device keeps as often
 // as chunks are in flight what its largest chunk keeps. Where nothing has to be computed again, chunks of as many
@@ -9,6 +9,7 @@
 #define PLANWRIGHT_CORE_JOINT_SEARCH_LIKE_STAGES_H_
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -40,15 +41,21 @@ struct Interleaving {
   SlotShape shape() const { return {num_stages, chunks, micro_batches}; }
 };
 
-// Layers of other kinds between the ends may lie anywhere and take no memory; in the step their passes count
-// (MayHoldOthersBy). Then times are bounds only.
+// Dealt out are all layers between the ends, where none takes much less than their mean (such as where each was
+// measured for itself), each as what any of them takes and holds at least; else those of the most frequent kind.
+//
+// Layers of other kinds may lie anywhere between the ends and take no memory; in the step their passes count, as does
+// what layers nearly alike take beyond the least (MayHoldOthersBy). Unless layers are of one kind, times are bounds
+// only.
 class LikeStages {
  public:
   // `table` and `poller` outlive the object. REQUIRES: at least two stages and chunks, and a layer for each chunk.
   LikeStages(const StageTable& table, int32_t num_layers, const Interleaving& interleaving, Poller& poller);
 
-  // Whether what is not the first or the last layer is of one kind.
+  // Whether all that is not the first or the last layer is dealt out.
   bool are_alike() const { return are_alike_; }
+  // Whether that is of one kind.
+  bool are_of_one_kind() const { return num_kinds_ == 1; }
   // No division has a longest chunk that takes less, passes and transfers; kDoesNotFit. Interrupted: 0.
   int64_t LeastChunkPs();
   // No division's slots take less, of both kinds; kDoesNotFit. `work_ps`: what all chunks take at least, with transfers
@@ -93,6 +100,9 @@ class LikeStages {
     int32_t larger = 0;
   };
 
+  void DealOne(int32_t kind);
+  // Whether it does: none of them takes much less than the mean.
+  bool DealAll();
   const End& EndOf(int32_t stage) const;
   // All that may take least, unordered. The last layer beside an end is better in another chunk where all of those take
   // no longer with one more than this chunk without it, and a layer of another chunk is as good beside an end whose
@@ -185,8 +195,9 @@ class LikeStages {
   // Whether some division into two chunks a stage may end by then. With fewer layers in first chunks stages begin and
   // end no later, as backward passes take no less than forward ones, so the fewest are kept for each number of layers.
   bool MayEndBy(int64_t cap, const std::vector<std::vector<Load>>& loads) const;
-  // Whether some division may end by then in which the stages have the time left for all layers of other kinds. A stage
-  // does all M passes of these it has; where it waits for the whole model it has done S of them by then, or has S left.
+  // Whether some division may end by then in which the stages have the time left for all layers of other kinds, or for
+  // what layers nearly alike take beyond the least. A stage does all M passes of what it has of it; where it waits for
+  // the whole model it has done S of them by then, or has S left.
   bool MayHoldOthersBy(int64_t cap, const std::vector<std::vector<Load>>& loads) const;
   // So much of a micro-batch; -1: it does not end by then without.
   int64_t LeftForOthersPs(const Load& load, int64_t cap) const;
@@ -216,6 +227,7 @@ class LikeStages {
   int32_t num_layers_;
   Interleaving interleaving_;
   Poller& poller_;
+  std::size_t num_kinds_ = 0;
   bool are_alike_ = true;
   // What each chunk computes again counts by itself, which is some ten times as slow.
   bool is_precise_ = false;
@@ -223,9 +235,13 @@ class LikeStages {
   mutable std::map<std::pair<int32_t, int32_t>, int64_t> sums_;
   std::map<std::tuple<int32_t, int32_t, int32_t, bool, bool>, int64_t> chunks_;
   std::optional<std::vector<EvenDeal>> deals_;
-  // Layers of the kind that is dealt out, and passes of a micro-batch through the others between the ends.
+  // Layers that are dealt out, and passes of a micro-batch through the others between the ends.
   int32_t dealt_ = 0;
   int64_t others_ps_ = 0;
+  // What passes through those that are dealt out take together beyond as many of `price_`.
+  int64_t excess_ps_ = 0;
+  // Of those.
+  int64_t longest_forward_ps_ = 0;
   LayerPrice price_;
   LayerGroup group_;
   End none_;

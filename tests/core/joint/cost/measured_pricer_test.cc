@@ -35,6 +35,37 @@ MeasuredLayer RowOf(const Degrees& degrees, int64_t samples, double forward_ms, 
           .activation_bytes = std::nullopt};
 }
 
+// A profile has a row for each layer, and many say the same: those layers are of one kind.
+TEST(MeasuredPricerTest, LayersOfWhichRowsSayTheSameAreOfOneKind) {
+  const TransformerShape shape = LlamaShape();
+  const Cluster cluster = ClusterOf(PerfectEfficiency());
+  std::vector<MeasuredLayer> rows;
+  for (const auto& [name, forward_ms] : {std::pair("layer.0", 7), {"layer.1", 7}, {"layer.2", 8}, {"head", 7}}) {
+    rows.push_back(RowOf({}, 1, forward_ms, 11));
+    rows.back().layer = name;
+  }
+  // Measured for two samples as well.
+  rows.push_back(RowOf({}, 2, 15, 22));
+  rows.back().layer = "layer.1";
+  const TransformerPricer computed(shape, cluster, kInside, kBetween);
+  const PriceQuery query{.device_class = DeviceClassId(0), .degrees = {}};
+  const auto forward = [&](const MeasuredPricer& pricer, std::size_t layer) {
+    return pricer.Price(query)[static_cast<std::size_t>(pricer.kinds()[layer])].forward_ps;
+  };
+  const MeasuredPricer apart(computed, rows, cluster, std::nullopt);
+  EXPECT_NE(apart.kinds()[1], apart.kinds()[2]);
+  rows.pop_back();
+  const MeasuredPricer pricer(computed, rows, cluster, std::nullopt);
+  EXPECT_EQ(pricer.kinds()[1], pricer.kinds()[2]);
+  EXPECT_NE(pricer.kinds()[1], pricer.kinds()[3]);
+  EXPECT_NE(pricer.kinds()[1], pricer.kinds()[4]);
+  EXPECT_NE(pricer.kinds()[1], pricer.kinds().back());
+  EXPECT_EQ(forward(pricer, 1), 7'000'000'000);
+  EXPECT_EQ(forward(pricer, 2), 7'000'000'000);
+  EXPECT_EQ(forward(pricer, 3), 8'000'000'000);
+  EXPECT_EQ(forward(pricer, pricer.kinds().size() - 1), 7'000'000'000);
+}
+
 // What data ranks exchange comes on top of what a profile of single ranks says: gathers of 2 bytes and scatters of 4
 // for each parameter, halves of which pass the link between two nodes, whose ports their 8 devices share.
 TEST(MeasuredPricerTest, ExchangesOfDataRanksComeOnTop) {
