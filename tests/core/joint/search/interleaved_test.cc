@@ -349,6 +349,7 @@ TEST(InterleavedTest, LayersNearlyAlikeAreDealtOutNearlyAsWell) {
   EXPECT_GE(found.best, 0.9 * static_cast<double>(found.plans));
   EXPECT_LE(found.worst, 1.12);
   EXPECT_LE(found.ratios, 1.04 * static_cast<double>(found.plans));
+  EXPECT_LE(found.simulated_ratios, 1.05 * static_cast<double>(found.plans));
 }
 
 // Eight layers, of which three stages of three chunks could hold nine with the same longest chunk.
