@@ -209,7 +209,14 @@ class InterleavedSearch {
     bound = std::max(bound, SaturatingAdd(dealt.LeastSlotsPs(work, std::max(cap, longest)), end));
     if (bound >= Sought(best_, relative_gap_)) return bound;
     if (!dealt.are_of_one_kind()) LookAtUnlikeLayers(candidate, table);
-    return dealt.are_alike() ? LookAtLikeLayers(candidate, table, dealt, {bound, end}) : bound;
+    if (dealt.are_alike()) ConsiderDealt(candidate, table, dealt, LikeCuts(dealt));
+    const int64_t sought = Sought(best_, relative_gap_);
+    // Farther away it takes long and proves little.
+    if (bound < sought && sought / 2 < bound) bound = std::max(bound, dealt.LeastDealtPs(sought - end) + end);
+    if (bound >= sought || !dealt.are_alike()) return bound;
+    std::vector<int32_t> cuts = dealt.DealtCuts();
+    if (!cuts.empty()) ConsiderDealt(candidate, table, dealt, {std::move(cuts)});
+    return bound;
   }
 
   // Cuts as if all layers were computed again in one mode.
@@ -235,26 +242,6 @@ class InterleavedSearch {
     if (best == nullptr) return;
     const SlotShape shape = ShapeOf(candidate);
     Consider(candidate, table, WithCutsShifted(KeepingPasses(candidate, table), *best, shape, poller_));
-  }
-
-  struct Bound {
-    int64_t step = 0;
-    // What of it comes at the end.
-    int64_t end = 0;
-  };
-
-  // The same of layers alike or nearly, of which `known` is a bound.
-  int64_t LookAtLikeLayers(const Candidate& candidate, const StageTable& table, LikeStages& dealt, Bound known) {
-    ConsiderDealt(candidate, table, dealt, LikeCuts(dealt));
-    const int64_t sought = Sought(best_, relative_gap_);
-    if (known.step >= sought) return known.step;
-    // Farther away it takes long and proves little.
-    int64_t bound = known.step;
-    if (sought / 2 < known.step) bound = std::max(bound, dealt.LeastDealtPs(sought - known.end) + known.end);
-    if (bound >= sought) return bound;
-    std::vector<int32_t> cuts = dealt.DealtCuts();
-    if (!cuts.empty()) ConsiderDealt(candidate, table, dealt, {std::move(cuts)});
-    return bound;
   }
 
   // Of two with the same closed form the first is kept, of which the simulated step is no longer as a rule.

@@ -27,8 +27,8 @@ constexpr int32_t kMostPlaces = 64;
 // Times of chunks that are known at once take so much memory (some ten megabytes) and time.
 constexpr int64_t kMostChunkTimes = 200'000;
 
-// Layers are nearly alike where together they take at most such a part more than as many of the shortest.
-constexpr int64_t kNearlyAlikePart = 8;
+// Layers are nearly alike where none takes more than such a part longer than the shortest.
+constexpr int64_t kNearlyAlikePart = 4;
 
 using LayerModes = decltype(LayerGroup::modes);
 
@@ -66,45 +66,56 @@ LikeStages::LikeStages(const StageTable& table, int32_t num_layers, const Interl
     : table_(table), num_layers_(num_layers), interleaving_(interleaving), poller_(poller) {
   first_ = {true, table.PriceOf(0), table.GroupOf(0)};
   last_ = {true, table.PriceOf(num_layers - 1), table.GroupOf(num_layers - 1)};
-  std::map<int32_t, int32_t> counts;
-  for (int32_t layer = 1; layer + 1 < num_layers; ++layer) ++counts[table.KindOf(layer)];
-  num_kinds_ = counts.size();
-  if (num_kinds_ == 0) return;
-  if (num_kinds_ > 1 && DealAll()) return;
-  are_alike_ = num_kinds_ == 1;
-  const auto most =
-      std::max_element(counts.begin(), counts.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
-  dealt_ = most->second;
-  DealOne(most->first);
-}
-
-void LikeStages::DealOne(int32_t kind) {
-  for (int32_t layer = 1; layer + 1 < num_layers_; ++layer) {
-    if (table_.KindOf(layer) == kind) {
-      price_ = table_.PriceOf(layer);
-      group_ = table_.GroupOf(layer);
-      longest_forward_ps_ = price_.forward_ps;
+  std::map<int32_t, Kind> kinds;
+  for (int32_t layer = 1; layer + 1 < num_layers; ++layer) {
+    Kind& kind = kinds.try_emplace(table.KindOf(layer), Kind{layer, 0}).first->second;
+    ++kind.count;
+  }
+  num_kinds_ = kinds.size();
+  const std::set<int32_t> dealt = MostAlike(kinds);
+  for (int32_t layer = 1; layer + 1 < num_layers; ++layer) {
+    if (dealt.contains(table.KindOf(layer))) {
+      DealOut(layer);
     } else {
-      others_ps_ += table_.BasePs(layer, layer + 1);
+      others_ps_ += table.BasePs(layer, layer + 1);
     }
   }
+  excess_ps_ -= dealt_ * (price_.forward_ps + price_.backward_ps);
+  are_alike_ = dealt_ == num_layers - 2;
 }
 
-bool LikeStages::DealAll() {
-  price_ = table_.PriceOf(1);
-  group_ = table_.GroupOf(1);
-  longest_forward_ps_ = price_.forward_ps;
-  for (int32_t layer = 2; layer + 1 < num_layers_; ++layer) {
-    longest_forward_ps_ = std::max(longest_forward_ps_, table_.PriceOf(layer).forward_ps);
-    price_ = LeastOf(price_, table_.PriceOf(layer));
-    group_.modes = LeastModesOf(group_.modes, table_.GroupOf(layer).modes);
+std::set<int32_t> LikeStages::MostAlike(const std::map<int32_t, Kind>& kinds) const {
+  // What both passes take, the kind and how many there are.
+  std::vector<std::tuple<int64_t, int32_t, int32_t>> by_time;
+  for (const auto& [number, kind] : kinds) {
+    by_time.emplace_back(table_.BasePs(kind.layer, kind.layer + 1), number, kind.count);
   }
-  dealt_ = num_layers_ - 2;
-  const int64_t all = table_.BasePs(1, num_layers_ - 1);
-  excess_ps_ = all - dealt_ * (price_.forward_ps + price_.backward_ps);
-  if (all != kDoesNotFit && excess_ps_ <= all / kNearlyAlikePart) return true;
-  excess_ps_ = 0;
-  return false;
+  std::sort(by_time.begin(), by_time.end());
+  std::set<int32_t> most;
+  int64_t most_layers = 0;
+  int64_t layers = 0;
+  for (auto first = by_time.begin(), end = first; first != by_time.end(); ++first) {
+    const int64_t shortest = std::get<0>(*first);
+    for (; end != by_time.end() && std::get<0>(*end) <= shortest + shortest / kNearlyAlikePart; ++end) {
+      layers += std::get<2>(*end);
+    }
+    if (layers > most_layers) {
+      most_layers = layers;
+      most.clear();
+      for (auto kind = first; kind != end; ++kind) most.insert(std::get<1>(*kind));
+    }
+    layers -= std::get<2>(*first);
+  }
+  return most;
+}
+
+void LikeStages::DealOut(int32_t layer) {
+  const LayerPrice& price = table_.PriceOf(layer);
+  price_ = dealt_ == 0 ? price : LeastOf(price_, price);
+  group_.modes = dealt_ == 0 ? table_.GroupOf(layer).modes : LeastModesOf(group_.modes, table_.GroupOf(layer).modes);
+  longest_forward_ps_ = std::max(longest_forward_ps_, price.forward_ps);
+  excess_ps_ += price.forward_ps + price.backward_ps;
+  ++dealt_;
 }
 
 int64_t LikeStages::LeastChunkPs() { return LeastChunkCap(nullptr); }
@@ -145,7 +156,7 @@ StageOption LikeStages::OptionOf(int32_t stage, int32_t layers, bool again, int6
     }
     return times;
   };
-  option.chunk = times_of(false, 1);
+  option.chunk = times_of(false, are_alike_ ? 1 : 0);
   if (EndOf(stage).exists) option.end_chunk = times_of(true, 0);
   return option;
 }
@@ -187,7 +198,7 @@ int64_t LikeStages::LeastDealtPs(int64_t needed) {
   if (stages.empty() || poller_.ShouldStopNow()) return 0;
   const int64_t least = LeastDealtSlotsPs(stages, dealt_, interleaving_.shape(), needed, poller_);
   // With G(r) of stage_levels.h a chunk that takes longer costs as much at least.
-  return std::min(needed, SaturatingAdd(least, excess_ps_));
+  return std::min(needed, SaturatingAdd(least, excess_ps_ + others_ps_));
 }
 
 int64_t LikeStages::LeastSlotsPs(int64_t work_ps, int64_t longest_ps) {

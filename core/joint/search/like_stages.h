@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -41,12 +42,10 @@ struct Interleaving {
   SlotShape shape() const { return {num_stages, chunks, micro_batches}; }
 };
 
-// Dealt out are all layers between the ends, where none takes much less than their mean (such as where each was
-// measured for itself), each as what any of them takes and holds at least; else those of the most frequent kind.
-//
-// Layers of other kinds may lie anywhere between the ends and take no memory; in the step their passes count, as does
-// what layers nearly alike take beyond the least (MayHoldOthersBy). Unless layers are of one kind, times are bounds
-// only.
+// Dealt out are the most layers between the ends that are nearly alike, such as where each was measured for itself,
+// each as what any of them takes and holds at least. The others may lie anywhere between the ends and take no memory;
+// in the step their passes count, as does what those that are dealt out take beyond the least (MayHoldOthersBy). Unless
+// all are of one kind, times are bounds only.
 class LikeStages {
  public:
   // `table` and `poller` outlive the object. REQUIRES: at least two stages and chunks, and a layer for each chunk.
@@ -62,7 +61,7 @@ class LikeStages {
   // and what is computed again; `longest_ps`: what the longest does. Interrupted: less than could be.
   int64_t LeastSlotsPs(int64_t work_ps, int64_t longest_ps);
   // Nor less than this, by what each stage may keep of the layers that it has (stage_levels.h); at most `needed`, which
-  // is to be near. Interrupted: 0. REQUIRES: are_alike().
+  // is to be near. Interrupted: 0.
   int64_t LeastDealtPs(int64_t needed);
   // Where the chunks of divisions begin, and behind the last one, that have chunks between the ends of as many layers,
   // or of one more: those that take least without recomputation, best first, each in two orders. REQUIRES: are_alike().
@@ -100,9 +99,13 @@ class LikeStages {
     int32_t larger = 0;
   };
 
-  void DealOne(int32_t kind);
-  // Whether it does: none of them takes much less than the mean.
-  bool DealAll();
+  // Of `kinds`, each with one of its layers and how many there are, those with the most layers that are nearly alike.
+  struct Kind {
+    int32_t layer = 0;
+    int32_t count = 0;
+  };
+  std::set<int32_t> MostAlike(const std::map<int32_t, Kind>& kinds) const;
+  void DealOut(int32_t layer);
   const End& EndOf(int32_t stage) const;
   // All that may take least, unordered. The last layer beside an end is better in another chunk where all of those take
   // no longer with one more than this chunk without it, and a layer of another chunk is as good beside an end whose
