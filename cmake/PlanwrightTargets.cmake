@@ -33,10 +33,11 @@ if(PLANWRIGHT_FUZZ)
 endif()
 
 # planwright_optimize(level)
-# From here on in this folder, and in those added behind, release builds are compiled with -O<level>. -O1 takes g++ 12 a
-# quarter to a third less time than the -O3 of CMake, which only searches need.
+# From here on in this folder, and in those added behind, release builds are compiled with -O<level> where they would be
+# with the -O3 of CMake, which only searches need; -O1 takes g++ 12 a quarter to a third less time.
+set(PLANWRIGHT_SEARCH_FLAGS "${CMAKE_CXX_FLAGS_RELEASE}")
 macro(planwright_optimize level)
-  string(REGEX REPLACE "-O[0-9]" "-O${level}" CMAKE_CXX_FLAGS_RELEASE "${CMAKE_CXX_FLAGS_RELEASE}")
+  string(REPLACE "-O3" "-O${level}" CMAKE_CXX_FLAGS_RELEASE "${PLANWRIGHT_SEARCH_FLAGS}")
 endmacro()
 
 # planwright_unite(target)

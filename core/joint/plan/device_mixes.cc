@@ -212,7 +212,7 @@ class MixSearch {
     Least least;
     for (const TrainingCluster& row : BestRowsOf(AsCloseAsCanBe(part))) {
       const JointOutcome outcome = Ask(row);
-      const bool is_open = outcome.plan.has_value() || outcome.is_interrupted;
+      const bool is_open = outcome.plan.has_value() || outcome.is_interrupted || outcome.is_open;
       if (is_open || best_.has_value()) least.bound_ps = std::min(least.bound_ps, outcome.step_bound_ps);
       least.floor_ps = std::min(least.floor_ps, outcome.simulated_floor_ps);
       least.is_open = least.is_open || is_open;

@@ -77,6 +77,7 @@ class JointPlanner {
     bound_ = std::min(bound_, outcome.step_bound_ps);
     simulated_floor_ = std::min(simulated_floor_, outcome.simulated_floor_ps);
     answer.is_interrupted = answer.is_interrupted || outcome.is_interrupted;
+    is_open_ = is_open_ || outcome.is_open;
   }
 
   void LookAtBoundRows(int64_t step_ps, JointAnswer& answer) {
@@ -121,8 +122,10 @@ class JointPlanner {
         const JointOutcome outcome = SearchJoint(RequestOf(row, question_.settings), limits_, [](const JointPlan&) {});
         if (outcome.plan.has_value()) return NotFoundInUnlikeMemory();
         if (outcome.is_interrupted) return NotWithinLimitsError(limits_);
+        if (outcome.is_open) return NotFoundInterleavedError();
       }
     }
+    if (is_open_) return NotFoundInterleavedError();
     return NothingFitsError(question_, rows_.front(), limits_);
   }
 
@@ -158,16 +161,17 @@ class JointPlanner {
         continue;
       }
       std::optional<Picoseconds> step;
-      bool is_interrupted = false;
+      bool is_proven = true;
       for (const TrainingCluster& row : rows_) {
         JointRequest request = RequestOf(row, choice.settings);
         request.relative_gap = std::max(request.relative_gap, kWorthGap);
         if (step.has_value()) request.known_step_ps = step->count();
         const JointOutcome outcome = SearchJoint(request, limits_, [](const JointPlan&) {});
-        is_interrupted = is_interrupted || outcome.is_interrupted;
+        is_proven = is_proven && !outcome.is_interrupted;
         if (outcome.plan.has_value()) step = std::min(step.value_or(outcome.plan->step), outcome.plan->step);
+        if (!step.has_value() && outcome.is_open) is_proven = false;
       }
-      if (!is_interrupted) plan.worth.push_back({choice.what, step});
+      if (is_proven) plan.worth.push_back({choice.what, step});
     }
   }
 
@@ -178,6 +182,8 @@ class JointPlanner {
   const std::vector<TrainingCluster> rows_;
   const std::vector<TrainingCluster> bound_rows_;
   int64_t bound_ = kMaxQuantity;
+  // As JointOutcome::is_open, of any of the searches.
+  bool is_open_ = false;
   // What no step beats, task by task, by the families alone.
   int64_t simulated_floor_ = kMaxQuantity;
   std::vector<JointConfiguration> equal_stages_;

@@ -176,6 +176,7 @@ class NetworkPlanner {
   JointOutcome SearchAt(const JointRequest& request) {
     JointOutcome outcome = SearchJoint(request, limits_, [](const JointPlan&) {});
     is_interrupted_ = is_interrupted_ || outcome.is_interrupted;
+    is_open_ = is_open_ || outcome.is_open;
     for (const auto& [name, count] : outcome.counters) counters_[name] += count;
     return outcome;
   }
@@ -398,8 +399,9 @@ class NetworkPlanner {
                      "must have a step of less than 320 hours: on these links no plan that was placed has");
       return violations.ToStatus();
     }
-    if (!is_interrupted_) return NothingFitsError(question_, closest_, limits_);
-    return NotWithinLimitsError(limits_);
+    if (is_interrupted_) return NotWithinLimitsError(limits_);
+    if (is_open_) return NotFoundInterleavedError();
+    return NothingFitsError(question_, closest_, limits_);
   }
 
   // No plan's step takes less, task by task.
@@ -448,6 +450,8 @@ class NetworkPlanner {
   // The best of each tensor degree, placed.
   std::vector<JointConfiguration> equal_stages_;
   bool is_interrupted_ = false;
+  // As JointOutcome::is_open, of any of the searches.
+  bool is_open_ = false;
   // A plan was placed whose step takes longer than kLongestStep.
   bool has_too_long_ = false;
   std::map<std::string, int64_t> counters_;

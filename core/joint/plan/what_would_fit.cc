@@ -31,7 +31,7 @@ int64_t NumDevicesOf(const TrainingCluster& cluster) {
   return devices;
 }
 
-// Whether a search finds anything; nullopt: interrupted.
+// Whether a search finds anything; nullopt: that is open.
 std::optional<bool> Fits(const JointRequest& request, const TrainingCluster& cluster, const JointSettings& settings,
                          const SolveLimits& limits) {
   const JointRequest asked{request.pricer, cluster, settings, request.reserved_bytes, kAnyPlan};
@@ -42,7 +42,7 @@ std::optional<bool> Fits(const JointRequest& request, const TrainingCluster& clu
   }
   const JointOutcome outcome = SearchJoint(asked, limits, [](const JointPlan&) {});
   if (outcome.plan.has_value()) return true;
-  return outcome.is_interrupted ? std::nullopt : std::optional(false);
+  return outcome.is_interrupted || outcome.is_open ? std::nullopt : std::optional(false);
 }
 
 TrainingCluster WithNodes(const TrainingCluster& cluster, int32_t nodes) {
@@ -222,6 +222,12 @@ absl::Status NotWithinLimitsError(const SolveLimits& limits) {
         absl::StrCat("no plan was found in the memory that searches may take; ", kMoreMemory));
   }
   return NoPlanFoundError("no plan was found in time; allow more time", SpentLimit::kTime);
+}
+
+absl::Status NotFoundInterleavedError() {
+  return NoPlanFoundError(
+      "no interleaved pipeline was found that fits; that there is none is not proven where layers are unlike: allow "
+      "another schedule (--schedule=one_f_one_b), recomputation or more devices");
 }
 
 absl::Status NothingFitsError(const JointQuestion& question, const TrainingCluster& cluster,

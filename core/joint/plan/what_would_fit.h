@@ -16,6 +16,9 @@ namespace planwright {
 // be plans, which take too long to be looked for. Or NotWithinLimitsError.
 absl::Status NothingFitsError(const JointQuestion& question, const TrainingCluster& cluster, const SolveLimits& limits);
 
+// Of searches that found nothing and rule nothing out (JointOutcome::is_open): DEADLINE_EXCEEDED (IsNoPlanFound).
+absl::Status NotFoundInterleavedError();
+
 // What gives a search more memory.
 inline constexpr char kMoreMemory[] = "restrict degrees or micro-batches, or give the server more memory";
 

@@ -164,16 +164,21 @@ class InterleavedSearch {
       : space_(space), families_(families), best_(best), relative_gap_(relative_gap), poller_(poller) {}
 
   InterleavedResult Run() {
-    for (std::size_t family = 0; family < families_.size() && !poller_.ShouldStop(1'000); ++family) List(family);
+    std::size_t listed = 0;
+    for (; listed < families_.size() && !poller_.ShouldStop(1'000); ++listed) List(listed);
     SortByBound(candidates_);
     int64_t bound = std::numeric_limits<int64_t>::max();
     for (const Candidate& candidate : candidates_) {
-      if (candidate.bound_ps >= Sought(best_, relative_gap_) || poller_.ShouldStop(10'000)) break;
+      if (candidate.bound_ps >= Sought(best_, relative_gap_)) break;
+      // Those behind it are known to take no less.
+      if (poller_.ShouldStop(10'000)) {
+        bound = std::min(bound, candidate.bound_ps);
+        break;
+      }
       bound = std::min(bound, Look(candidate));
       ++result_.looked_at;
     }
-    // What was left out half way is no more than what all families are known to take.
-    if (poller_.ShouldStopNow()) bound = LeastBusiestBound(families_);
+    if (listed < families_.size()) bound = LeastBusiestBound(families_);
     result_.bound_ps = std::min(bound, Sought(best_, relative_gap_));
     return std::move(result_);
   }
@@ -208,8 +213,7 @@ class InterleavedSearch {
     if (longest == kDoesNotFit) return std::numeric_limits<int64_t>::max();
     bound = std::max(bound, SaturatingAdd(dealt.LeastSlotsPs(work, std::max(cap, longest)), end));
     if (bound >= Sought(best_, relative_gap_)) return bound;
-    if (!dealt.are_of_one_kind()) LookAtUnlikeLayers(candidate, table);
-    if (dealt.are_alike()) ConsiderDealt(candidate, table, dealt, LikeCuts(dealt));
+    ConsiderCuts(candidate, table, dealt);
     const int64_t sought = Sought(best_, relative_gap_);
     // Farther away it takes long and proves little.
     if (bound < sought && sought / 2 < bound) bound = std::max(bound, dealt.LeastDealtPs(sought - end) + end);
@@ -219,13 +223,22 @@ class InterleavedSearch {
     return bound;
   }
 
-  // Cuts as if all layers were computed again in one mode.
-  void LookAtUnlikeLayers(const Candidate& candidate, const StageTable& table) {
+  void ConsiderCuts(const Candidate& candidate, const StageTable& table, LikeStages& dealt) {
+    std::vector<std::vector<int32_t>> all;
+    if (!dealt.are_of_one_kind()) all = UnlikeCuts(candidate, table);
+    if (dealt.are_alike()) {
+      for (std::vector<int32_t>& cuts : LikeCuts(dealt)) all.push_back(std::move(cuts));
+    }
+    ConsiderDealt(candidate, table, dealt, all);
+  }
+
+  // As if all layers were computed again in one mode.
+  std::vector<std::vector<int32_t>> UnlikeCuts(const Candidate& candidate, const StageTable& table) {
     std::vector<std::vector<int32_t>> all;
     for (const LayerRecomputation mode : space_.settings.recomputation) {
       for (std::vector<int32_t>& cuts : CutsInMode(candidate, table, mode)) all.push_back(std::move(cuts));
     }
-    ConsiderWithShifts(candidate, table, all);
+    return all;
   }
 
   // These plans, and what moves of the cuts of the best reach where it is near the best of all.

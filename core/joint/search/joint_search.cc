@@ -328,6 +328,7 @@ class JointSearch {
     InterleavedResult result = SearchInterleaved(space, families, best_, request_.relative_gap, poller_);
     outcome_.counters["interleavings"] = result.looked_at;
     NoteBound(result.bound_ps);
+    outcome_.is_open = result.bound_ps < Sought(best_, request_.relative_gap);
     if (!result.plan.has_value()) return;
     Offer(*std::move(result.plan));
   }

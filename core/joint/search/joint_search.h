@@ -41,9 +41,11 @@ struct JointRequest {
 struct JointOutcome {
   // Costed, not simulated; nullopt: none was found.
   std::optional<JointPlan> plan;
-  // No plan of the request takes less; at most the known step. Without a plan and not interrupted: there is none, or
-  // none better than the known one.
+  // No plan of the request takes less; at most the known step. Without a plan, neither interrupted nor open: there is
+  // none, or none better than the known one.
   int64_t step_bound_ps = 0;
+  // Interleaved pipelines were not found, but are not ruled out either: of layers that are unlike.
+  bool is_open = false;
   // No step of any pipeline takes less, task by task: a first bound, which costs nothing (BoundSimulatedStep).
   int64_t simulated_floor_ps = 0;
   bool is_interrupted = false;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdlib>
 #include <map>
 #include <numeric>
 #include <span>
@@ -27,8 +28,10 @@ constexpr int32_t kMostPlaces = 64;
 // Times of chunks that are known at once take so much memory (some ten megabytes) and time.
 constexpr int64_t kMostChunkTimes = 200'000;
 
-// Layers are nearly alike where none takes more than such a part longer than the shortest.
+// Layers are nearly alike where none takes more than such a part longer than the shortest, and what they hold differs
+// by no more from what the one in the middle does.
 constexpr int64_t kNearlyAlikePart = 4;
+constexpr auto kKeptMode = static_cast<std::size_t>(LayerRecomputation::kNone);
 
 using LayerModes = decltype(LayerGroup::modes);
 
@@ -74,39 +77,58 @@ LikeStages::LikeStages(const StageTable& table, int32_t num_layers, const Interl
   num_kinds_ = kinds.size();
   const std::set<int32_t> dealt = MostAlike(kinds);
   for (int32_t layer = 1; layer + 1 < num_layers; ++layer) {
-    if (dealt.contains(table.KindOf(layer))) {
-      DealOut(layer);
-    } else {
-      others_ps_ += table.BasePs(layer, layer + 1);
-    }
+    if (dealt.contains(table.KindOf(layer))) DealOut(layer);
   }
-  excess_ps_ -= dealt_ * (price_.forward_ps + price_.backward_ps);
   are_alike_ = dealt_ == num_layers - 2;
+  const LongestPasses between = table.PassesPs(1, num_layers - 1, false);
+  beyond_ = {between.forward_ps - dealt_ * price_.forward_ps, between.backward_ps - dealt_ * price_.backward_ps};
+}
+
+int64_t LikeStages::HeldBytesOf(const Kind& kind) const {
+  const std::optional<LayerPrice::Mode>& kept = table_.PriceOf(kind.layer).modes[kKeptMode];
+  return table_.PriceOf(kind.layer).state_bytes() + (kept.has_value() ? kept->kept_bytes : 0);
 }
 
 std::set<int32_t> LikeStages::MostAlike(const std::map<int32_t, Kind>& kinds) const {
-  // What both passes take, the kind and how many there are.
-  std::vector<std::tuple<int64_t, int32_t, int32_t>> by_time;
-  for (const auto& [number, kind] : kinds) {
-    by_time.emplace_back(table_.BasePs(kind.layer, kind.layer + 1), number, kind.count);
-  }
-  std::sort(by_time.begin(), by_time.end());
-  std::set<int32_t> most;
+  std::vector<std::pair<int64_t, Kind>> by_time;
+  for (const auto& [number, kind] : kinds) by_time.emplace_back(table_.BasePs(kind.layer, kind.layer + 1), kind);
+  std::stable_sort(by_time.begin(), by_time.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  // Those that follow each other from the shortest of them on.
+  std::vector<Kind> most;
   int64_t most_layers = 0;
   int64_t layers = 0;
-  for (auto first = by_time.begin(), end = first; first != by_time.end(); ++first) {
-    const int64_t shortest = std::get<0>(*first);
-    for (; end != by_time.end() && std::get<0>(*end) <= shortest + shortest / kNearlyAlikePart; ++end) {
-      layers += std::get<2>(*end);
+  auto end = by_time.begin();
+  for (auto first = by_time.begin(); first != by_time.end(); ++first) {
+    for (; end != by_time.end() && end->first <= first->first + first->first / kNearlyAlikePart; ++end) {
+      layers += end->second.count;
     }
     if (layers > most_layers) {
       most_layers = layers;
       most.clear();
-      for (auto kind = first; kind != end; ++kind) most.insert(std::get<1>(*kind));
+      for (auto kind = first; kind != end; ++kind) most.push_back(kind->second);
     }
-    layers -= std::get<2>(*first);
+    layers -= first->second.count;
   }
-  return most;
+  return AsLargeAsMost(std::move(most));
+}
+
+std::set<int32_t> LikeStages::AsLargeAsMost(std::vector<Kind> kinds) const {
+  std::stable_sort(kinds.begin(), kinds.end(),
+                   [this](const Kind& a, const Kind& b) { return HeldBytesOf(a) < HeldBytesOf(b); });
+  int64_t layers = 0;
+  for (const Kind& kind : kinds) layers += kind.count;
+  // What the layer in the middle holds.
+  int64_t middle = 0;
+  for (const Kind& kind : kinds) {
+    middle = HeldBytesOf(kind);
+    layers -= 2 * kind.count;
+    if (layers <= 0) break;
+  }
+  std::set<int32_t> alike;
+  for (const Kind& kind : kinds) {
+    if (std::abs(HeldBytesOf(kind) - middle) <= middle / kNearlyAlikePart) alike.insert(table_.KindOf(kind.layer));
+  }
+  return alike;
 }
 
 void LikeStages::DealOut(int32_t layer) {
@@ -114,7 +136,6 @@ void LikeStages::DealOut(int32_t layer) {
   price_ = dealt_ == 0 ? price : LeastOf(price_, price);
   group_.modes = dealt_ == 0 ? table_.GroupOf(layer).modes : LeastModesOf(group_.modes, table_.GroupOf(layer).modes);
   longest_forward_ps_ = std::max(longest_forward_ps_, price.forward_ps);
-  excess_ps_ += price.forward_ps + price.backward_ps;
   ++dealt_;
 }
 
@@ -196,9 +217,44 @@ int64_t LikeStages::LeastDealtPs(int64_t needed) {
   const std::vector<std::vector<StageOption>> stages = OptionsBelow(needed);
   is_precise_ = false;
   if (stages.empty() || poller_.ShouldStopNow()) return 0;
-  const int64_t least = LeastDealtSlotsPs(stages, dealt_, interleaving_.shape(), needed, poller_);
+  const SlotShape shape = interleaving_.shape();
   // With G(r) of stage_levels.h a chunk that takes longer costs as much at least.
-  return std::min(needed, SaturatingAdd(least, excess_ps_ + others_ps_));
+  const int64_t needed_of_dealt = std::max<int64_t>(0, needed - beyond_.forward - beyond_.backward);
+  const int64_t together =
+      LeastDealtSlotsPs(stages, dealt_, shape, needed_of_dealt, poller_) + beyond_.forward + beyond_.backward;
+  if (together >= needed || !are_alike_) return together;
+  // Chunks that take longest forward and backward need not be the same. What is computed again is so backward.
+  const int64_t forward = LeastForwardSlotsPs();
+  const int64_t needed_backward = std::max<int64_t>(0, needed - forward - beyond_.backward);
+  const int64_t backward = LeastDealtSlotsPs(BackwardOf(stages), dealt_, shape, needed_backward, poller_);
+  return std::max(together, forward + backward + beyond_.backward);
+}
+
+std::vector<std::vector<StageOption>> LikeStages::BackwardOf(std::vector<std::vector<StageOption>> stages) const {
+  for (std::size_t s = 0; s < stages.size(); ++s) {
+    const auto stage = static_cast<int32_t>(s);
+    const auto take_forward = [&](bool has_end, std::vector<int64_t>& times) {
+      int64_t forward = CutsOf(stage, has_end) / 2 + (has_end ? EndOf(stage).price.forward_ps : 0);
+      for (int64_t& time : times) {
+        if (time < kCannotBe) time -= forward;
+        forward += price_.forward_ps;
+      }
+    };
+    for (StageOption& option : stages[s]) {
+      take_forward(false, option.chunk);
+      take_forward(true, option.end_chunk);
+    }
+  }
+  return stages;
+}
+
+int64_t LikeStages::LeastForwardSlotsPs() {
+  const std::vector<EvenDeal>& deals = DealsBySlots();
+  // Unless there was no time to look.
+  if (deals.empty() || poller_.ShouldStopNow()) return 0;
+  int64_t least = deals.front().forward_ps;
+  for (const EvenDeal& deal : deals) least = std::min(least, deal.forward_ps);
+  return least;
 }
 
 int64_t LikeStages::LeastSlotsPs(int64_t work_ps, int64_t longest_ps) {
@@ -230,7 +286,7 @@ bool LikeStages::IsAbove(const End& end, int32_t beside, int32_t layers) const {
          end.price.backward_ps + beside * price_.backward_ps >= layers * price_.backward_ps + cut;
 }
 
-int64_t LikeStages::EvenSlotsPs(const EvenDeal& deal) const {
+LayerPasses LikeStages::EvenSlots(const EvenDeal& deal) const {
   const int64_t cut = least_cut_ps() / 2;
   const auto slots_of = [&](int64_t first, int64_t last, int64_t layer) {
     return LeastEvenSlotsPs(EvenPasses{.first_ps = first + cut + deal.beside_first * layer,
@@ -240,8 +296,8 @@ int64_t LikeStages::EvenSlotsPs(const EvenDeal& deal) const {
                                        .num_larger = deal.larger},
                             interleaving_.shape());
   };
-  return SaturatingAdd(slots_of(first_.price.forward_ps, last_.price.forward_ps, price_.forward_ps),
-                       slots_of(first_.price.backward_ps, last_.price.backward_ps, price_.backward_ps));
+  return {slots_of(first_.price.forward_ps, last_.price.forward_ps, price_.forward_ps),
+          slots_of(first_.price.backward_ps, last_.price.backward_ps, price_.backward_ps)};
 }
 
 std::vector<LikeStages::EvenDeal> LikeStages::EvenDeals() const {
@@ -258,7 +314,9 @@ std::vector<LikeStages::EvenDeal> LikeStages::EvenDeals() const {
       if (is_first_long || is_last_long) break;
       const int32_t fewest = deal.layers - (deal.larger > 0 ? 0 : 1);
       if (fewest > 0 && (IsBelow(first_, first + 1, fewest) || IsBelow(last_, last + 1, fewest))) continue;
-      deal.slots_ps = EvenSlotsPs(deal);
+      const LayerPasses slots = EvenSlots(deal);
+      deal.slots_ps = SaturatingAdd(slots.forward, slots.backward);
+      deal.forward_ps = slots.forward;
       deals.push_back(deal);
     }
   }
@@ -720,7 +778,7 @@ int64_t LikeStages::LeastStepByWaitsPs(int64_t needed) {
       std::vector<StagePoint> points;
       for (std::size_t layers = 0; layers < own.size(); ++layers) {
         if (own[layers].passes == kDoesNotFit) continue;
-        // At the most: so many passes are of no fewer layers.
+        // Floors rise with what a stage has, which so many layers make at the most.
         const auto forward = static_cast<double>(layers) * static_cast<double>(longest_forward_ps_);
         points.push_back({forward, static_cast<double>(own[layers].passes)});
       }
@@ -787,7 +845,7 @@ bool LikeStages::MayHoldOthersBy(int64_t cap, const std::vector<std::vector<Load
     }
     most = std::move(next);
   }
-  return most[all] >= others_ps_ + excess_ps_;
+  return most[all] >= beyond_.forward + beyond_.backward;
 }
 
 int64_t LikeStages::LeftForOthersPs(const Load& load, int64_t cap) const {

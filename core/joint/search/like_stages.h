@@ -60,8 +60,8 @@ class LikeStages {
   // No division's slots take less, of both kinds; kDoesNotFit. `work_ps`: what all chunks take at least, with transfers
   // and what is computed again; `longest_ps`: what the longest does. Interrupted: less than could be.
   int64_t LeastSlotsPs(int64_t work_ps, int64_t longest_ps);
-  // Nor less than this, by what each stage may keep of the layers that it has (stage_levels.h); at most `needed`, which
-  // is to be near. Interrupted: 0.
+  // Nor less than this, by what each stage may keep of the layers that it has (stage_levels.h), as far as
+  // `needed`, which is to be near. Interrupted: 0.
   int64_t LeastDealtPs(int64_t needed);
   // Where the chunks of divisions begin, and behind the last one, that have chunks between the ends of as many layers,
   // or of one more: those that take least without recomputation, best first, each in two orders. REQUIRES: are_alike().
@@ -92,6 +92,8 @@ class LikeStages {
   // How many layers lie beside the ends of the model in their chunks; the others are dealt out evenly.
   struct EvenDeal {
     int64_t slots_ps = kDoesNotFit;
+    // Of that, forward passes.
+    int64_t forward_ps = 0;
     int32_t beside_first = 0;
     int32_t beside_last = 0;
     // Of each chunk between the ends, and how many have one more.
@@ -105,6 +107,8 @@ class LikeStages {
     int32_t count = 0;
   };
   std::set<int32_t> MostAlike(const std::map<int32_t, Kind>& kinds) const;
+  std::set<int32_t> AsLargeAsMost(std::vector<Kind> kinds) const;
+  int64_t HeldBytesOf(const Kind& kind) const;
   void DealOut(int32_t layer);
   const End& EndOf(int32_t stage) const;
   // All that may take least, unordered. The last layer beside an end is better in another chunk where all of those take
@@ -123,7 +127,12 @@ class LikeStages {
   // chunk between the ends of `layers`.
   bool IsBelow(const End& end, int32_t beside, int32_t layers) const;
   bool IsAbove(const End& end, int32_t beside, int32_t layers) const;
-  int64_t EvenSlotsPs(const EvenDeal& deal) const;
+  // Of both kinds.
+  LayerPasses EvenSlots(const EvenDeal& deal) const;
+  // What no division's forward passes take less, whatever stages keep. Interrupted: 0.
+  int64_t LeastForwardSlotsPs();
+  // The same options without forward passes.
+  std::vector<std::vector<StageOption>> BackwardOf(std::vector<std::vector<StageOption>> stages) const;
   int64_t least_cut_ps() const { return std::min(interleaving_.cut_ps, interleaving_.wrap_ps); }
   bool MayBePrecise() const;
   // What all passes of a micro-batch take the busiest stage at least; kDoesNotFit. Interrupted: 0, or less than could
@@ -238,12 +247,11 @@ class LikeStages {
   mutable std::map<std::pair<int32_t, int32_t>, int64_t> sums_;
   std::map<std::tuple<int32_t, int32_t, int32_t, bool, bool>, int64_t> chunks_;
   std::optional<std::vector<EvenDeal>> deals_;
-  // Layers that are dealt out, and passes of a micro-batch through the others between the ends.
+  // Layers that are dealt out, and what passes of a micro-batch through all between the ends take beyond as many of
+  // `price_`.
   int32_t dealt_ = 0;
-  int64_t others_ps_ = 0;
-  // What passes through those that are dealt out take together beyond as many of `price_`.
-  int64_t excess_ps_ = 0;
-  // Of those.
+  LayerPasses beyond_;
+  // The longest of those that are dealt out.
   int64_t longest_forward_ps_ = 0;
   LayerPrice price_;
   LayerGroup group_;

@@ -283,6 +283,8 @@ class InterleavedEnumeration {
 
 struct Found {
   int64_t plans = 0;
+  // Of problems that have a plan.
+  int64_t missed = 0;
   int64_t best = 0;
   double worst = 1;
   // Of the best plans over their bounds.
@@ -298,8 +300,13 @@ void Look(uint64_t seed, const Case& from, bool are_alike, Found& found) {
   InterleavedEnumeration all(from);
   all.Run();
   const bool is_any = all.least_step != kNoStep;
-  ASSERT_TRUE(outcome.plan.has_value() == is_any || !are_alike);
-  if (!outcome.plan.has_value()) return;
+  if (!outcome.plan.has_value()) {
+    // That nothing fits is said only where that is so.
+    ASSERT_TRUE(!is_any || (outcome.is_open && !are_alike));
+    found.missed += is_any ? 1 : 0;
+    return;
+  }
+  ASSERT_TRUE(is_any);
   ASSERT_LE(outcome.step_bound_ps, all.least_step);
   ASSERT_GE(outcome.plan->step.count(), all.least_step);
   ++found.plans;
@@ -315,6 +322,12 @@ void Look(uint64_t seed, const Case& from, bool are_alike, Found& found) {
   found.simulated_ratios += static_cast<double>(all.least_simulated) / static_cast<double>(bound);
 }
 
+// Of many times as many problems the worst is worse.
+void ExpectWorst(double most, const Found& found) {
+  EXPECT_TRUE(found.worst <= most || CasesFactor() > 1) << found.worst;
+  EXPECT_LE(found.missed, 0.05 * static_cast<double>(found.plans));
+}
+
 TEST(InterleavedTest, LayersAlikeAreDealtOutAsWellAsCanBe) {
   Found found;
   for (uint64_t seed = 0; seed < NumCases(400) && !testing::Test::HasFailure(); ++seed) {
@@ -322,7 +335,7 @@ TEST(InterleavedTest, LayersAlikeAreDealtOutAsWellAsCanBe) {
   }
   ASSERT_GT(found.plans, 100 * CasesFactor());
   EXPECT_GE(found.best, 0.95 * static_cast<double>(found.plans));
-  EXPECT_LE(found.worst, 1.1);
+  ExpectWorst(1.1, found);
   EXPECT_LE(found.ratios, 1.02 * static_cast<double>(found.plans));
 }
 
@@ -333,7 +346,7 @@ TEST(InterleavedTest, LayersOfTwoKindsHaveSoundBounds) {
   }
   ASSERT_GT(found.plans, 50 * CasesFactor());
   EXPECT_GE(found.best, 0.9 * static_cast<double>(found.plans));
-  EXPECT_LE(found.worst, 1.2);
+  ExpectWorst(1.2, found);
   EXPECT_LE(found.ratios, 1.1 * static_cast<double>(found.plans));
 }
 
@@ -347,7 +360,7 @@ TEST(InterleavedTest, LayersNearlyAlikeAreDealtOutNearlyAsWell) {
   }
   ASSERT_GT(found.plans, 100 * CasesFactor());
   EXPECT_GE(found.best, 0.9 * static_cast<double>(found.plans));
-  EXPECT_LE(found.worst, 1.12);
+  ExpectWorst(1.12, found);
   EXPECT_LE(found.ratios, 1.04 * static_cast<double>(found.plans));
   EXPECT_LE(found.simulated_ratios, 1.05 * static_cast<double>(found.plans));
 }
@@ -423,7 +436,7 @@ TEST(InterleavedTest, StagesInRacksHaveSoundBounds) {
     Look(seed, MakeRackCase(seed), true, found);
   }
   ASSERT_GT(found.plans, 50 * CasesFactor());
-  EXPECT_LE(found.worst, 1.3);
+  ExpectWorst(1.3, found);
   EXPECT_LE(found.ratios, 1.06 * static_cast<double>(found.plans));
 }
 
