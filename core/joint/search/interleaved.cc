@@ -29,6 +29,8 @@ constexpr int64_t kMostWorkOfWaits = 25'000'000;
 constexpr std::size_t kMostEvenCuts = 8;
 // Plans within such a part of the best one are worth moving their cuts.
 constexpr int64_t kNearness = 25;
+// Where none fits that was tried, so many are looked at for a plan or a proof.
+constexpr int64_t kMostDivisions = 2'000;
 // What it takes to choose what a stage keeps.
 constexpr int64_t kUnitsOfKeeping = 4'096;
 
@@ -213,7 +215,11 @@ class InterleavedSearch {
     if (longest == kDoesNotFit) return std::numeric_limits<int64_t>::max();
     bound = std::max(bound, SaturatingAdd(dealt.LeastSlotsPs(work, std::max(cap, longest)), end));
     if (bound >= Sought(best_, relative_gap_)) return bound;
+    has_fit_ = false;
     ConsiderCuts(candidate, table, dealt);
+    if (!has_fit_ && !dealt.are_of_one_kind() && ConsiderAllCuts(candidate, table) && !has_fit_) {
+      return std::numeric_limits<int64_t>::max();
+    }
     const int64_t sought = Sought(best_, relative_gap_);
     // Farther away it takes long and proves little.
     if (bound < sought && sought / 2 < bound) bound = std::max(bound, dealt.LeastDealtPs(sought - end) + end);
@@ -221,6 +227,33 @@ class InterleavedSearch {
     std::vector<int32_t> cuts = dealt.DealtCuts();
     if (!cuts.empty()) ConsiderDealt(candidate, table, dealt, {std::move(cuts)});
     return bound;
+  }
+
+  // Every division. Whether it did: not where there are too many, or there was no time.
+  bool ConsiderAllCuts(const Candidate& candidate, const StageTable& table) {
+    const int64_t chunks = ShapeOf(candidate).num_chunks();
+    int64_t divisions = 1;
+    for (int64_t cut = 1; cut < chunks && divisions <= kMostDivisions; ++cut) {
+      divisions = divisions * (space_.num_layers() - cut) / cut;
+    }
+    if (divisions > kMostDivisions) return false;
+    std::vector<int32_t> cuts{0};
+    ConsiderAllBehind(candidate, table, cuts);
+    return !poller_.ShouldStopNow();
+  }
+
+  void ConsiderAllBehind(const Candidate& candidate, const StageTable& table, std::vector<int32_t>& cuts) {
+    const auto left = static_cast<int32_t>(ShapeOf(candidate).num_chunks()) - static_cast<int32_t>(cuts.size());
+    if (left < 0) {
+      if (!poller_.ShouldStop(kUnitsOfKeeping)) Consider(candidate, table, cuts);
+      return;
+    }
+    const int32_t first = left == 0 ? space_.num_layers() : cuts.back() + 1;
+    for (int32_t cut = first; cut <= space_.num_layers() - left; ++cut) {
+      cuts.push_back(cut);
+      ConsiderAllBehind(candidate, table, cuts);
+      cuts.pop_back();
+    }
   }
 
   void ConsiderCuts(const Candidate& candidate, const StageTable& table, LikeStages& dealt) {
@@ -372,6 +405,7 @@ class InterleavedSearch {
     if (!ChooseModes(table, plan)) return kDoesNotFit;
     CostJointPlan(space_.pricer, space_.places.row(), space_.reserved_bytes, plan);
     if (!IsHeld(space_.places.row(), space_.reserved_bytes, plan)) return kDoesNotFit;
+    has_fit_ = true;
     const int64_t step = plan.step.count();
     if (step >= best_) return step;
     best_ = step;
@@ -465,6 +499,8 @@ class InterleavedSearch {
   double relative_gap_;
   Poller& poller_;
   std::vector<Candidate> candidates_;
+  // Some plan of the candidate that is looked at fits.
+  bool has_fit_ = false;
   InterleavedResult result_;
 };
 

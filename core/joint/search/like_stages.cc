@@ -213,6 +213,8 @@ std::vector<std::vector<StageOption>> LikeStages::OptionsBelow(int64_t needed) {
 }
 
 int64_t LikeStages::LeastDealtPs(int64_t needed) {
+  // Of few among others it takes long and proves little.
+  if (2 * dealt_ < num_layers_) return 0;
   is_precise_ = MayBePrecise();
   const std::vector<std::vector<StageOption>> stages = OptionsBelow(needed);
   is_precise_ = false;

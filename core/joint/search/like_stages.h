@@ -61,7 +61,7 @@ class LikeStages {
   // and what is computed again; `longest_ps`: what the longest does. Interrupted: less than could be.
   int64_t LeastSlotsPs(int64_t work_ps, int64_t longest_ps);
   // Nor less than this, by what each stage may keep of the layers that it has (stage_levels.h), as far as
-  // `needed`, which is to be near. Interrupted: 0.
+  // `needed`, which is to be near. Interrupted, or where few are dealt out: 0.
   int64_t LeastDealtPs(int64_t needed);
   // Where the chunks of divisions begin, and behind the last one, that have chunks between the ends of as many layers,
   // or of one more: those that take least without recomputation, best first, each in two orders. REQUIRES: are_alike().

@@ -75,6 +75,45 @@ TEST(JointRefusalsTest, MemoryThatTheOptimizerTakesIsSaid) {
   EXPECT_THAT(std::string(Make(request).status().message()), Not(HasSubstr("without it")));
 }
 
+// Thirty operators that take and hold unlike amounts, of which interleaved pipelines are sought and not always found.
+TEST(JointRefusalsTest, WhatIsNotProvenIsNotInfeasible) {
+  JointTestRequest request = TurnsOfFour();
+  request.graph.operators.clear();
+  request.graph.tensors.clear();
+  for (int i = 0; i < 30; ++i) {
+    Operator& op = request.graph.operators.emplace_back();
+    op.name = absl::StrCat("op", i);
+    op.parameter_bytes = (i * 7 % 9 + 1) * 1'000'000;
+    op.activation_bytes = (i * 5 % 9 + 1) * 1'000'000;
+    op.costs = {{.device_class = "gpu",
+                 .forward = Picoseconds(1'000'000 * (i % 4 + 1)),
+                 .backward = Picoseconds(1'000'000 * (i % 5 + 2))}};
+    if (i == 0) continue;
+    request.graph.tensors.push_back({.name = absl::StrCat("t", i),
+                                     .producer = OperatorId(static_cast<std::size_t>(i - 1)),
+                                     .consumers = {OperatorId(static_cast<std::size_t>(i))},
+                                     .size_bytes = 100,
+                                     .transfer = std::nullopt});
+  }
+  request.cluster.devices.pop_back();
+  request.graph.samples_per_micro_batch = 1;
+  request.problem.replication = Replication::kNone;
+  request.problem.memory_model.preset = "sgd";
+  JointSettings& settings = *request.problem.joint;
+  settings.global_batch = 4;
+  settings.micro_batch_samples = {1};
+  settings.recomputation = {LayerRecomputation::kNone};
+  settings.orders = {PipelineOrder::kInterleaved};
+  request.cluster.device_classes.front().memory_bytes = 170'000'000;
+  EXPECT_TRUE(InfeasibilityOf(Make(request).status()).has_value());
+  request.cluster.device_classes.front().memory_bytes = 250'000'000;
+  const absl::Status open = Make(request).status();
+  EXPECT_TRUE(IsNoPlanFound(open)) << open;
+  EXPECT_THAT(std::string(open.message()), HasSubstr("is not proven where layers are unlike"));
+  request.cluster.device_classes.front().memory_bytes = 500'000'000;
+  EXPECT_TRUE(Make(request).ok());
+}
+
 TEST(JointRefusalsTest, StagesInTurnsAreAtMostOperatorsAndDevices) {
   JointTestRequest request = TurnsOfFour();
   request.problem.joint->num_stages = 9;
