@@ -270,7 +270,7 @@ absl::Status SqlStore::RequestCancel(std::string_view tenant, std::string_view i
     RETURN_IF_ERROR(connection.Execute(kCancel, {Text(tenant), Text(id), kQueued, kRunning, kCancelled}).status());
     // Empty: there are no rows.
     ASSIGN_OR_RETURN(const std::string parent, found.Read<std::string>(0, [](RowReader& first) {
-      std::string whole = first.Text();
+      const std::string whole = first.Text();
       return first.Number() == 0 ? whole : std::string();
     }));
     return CloseParent(connection, parent);

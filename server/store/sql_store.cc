@@ -23,7 +23,7 @@ constexpr std::chrono::seconds kProbeInterval{60};
 constexpr int64_t kRefusalPart = 8;
 
 // What claims that nobody gave back are kept for; their lease is over long before.
-constexpr int64_t kClaimAge = 24 * 3600 * 1000;
+constexpr int64_t kClaimAge = int64_t{24} * 3600 * 1000;
 
 // What an answer of the cache counts for at least: its row and the entries of four indexes.
 constexpr int64_t kLeastAnswerBytes = 1024;
@@ -217,7 +217,8 @@ absl::Status SqlStore::PutAnswer(std::string_view tenant, const Document& docume
   const auto bytes = static_cast<int64_t>(document.content.size() + document.summary.size());
   const int64_t slack = most_bytes / kAnswerSlack;
   // What is compressed is shorter, so this looks too often rather than too late.
-  if ((unsummed_bytes_ += std::max(bytes, kLeastAnswerBytes)) < slack) return absl::OkStatus();
+  const int64_t unsummed = unsummed_bytes_ += std::max(bytes, kLeastAnswerBytes);
+  if (unsummed < slack) return absl::OkStatus();
   unsummed_bytes_ = 0;
   int64_t evicted = 0;
   do {

@@ -78,8 +78,14 @@ class Check {
         const SqlValue value = row.Any();
         const auto* number = std::get_if<int64_t>(&value);
         const auto* name = std::get_if<std::string>(&value);
-        const std::string word = name != nullptr ? *name : number != nullptr ? absl::StrCat(*number) : "?";
-        absl::StrAppend(&text, i > 0 ? "/" : "", word);
+        absl::StrAppend(&text, i > 0 ? "/" : "");
+        if (name != nullptr) {
+          absl::StrAppend(&text, *name);
+        } else if (number != nullptr) {
+          absl::StrAppend(&text, *number);
+        } else {
+          absl::StrAppend(&text, "?");
+        }
       }
       return text;
     });
@@ -114,7 +120,7 @@ class Check {
     return "kind is none that this release knows";
   }
 
-  std::string Operation(RowReader& row) const {
+  static std::string Operation(RowReader& row) {
     for (int i = 0; i < 4; ++i) row.Text();
     row.Number();
     row.Number();

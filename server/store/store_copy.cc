@@ -80,7 +80,7 @@ absl::StatusOr<int64_t> CopyStore(Database& from, Database& to, CopyKind kind, b
   int64_t copied = 0;
   const auto copy_all = [&](Connection& source) {
     return to.Transact(Database::Access::kWrite, [&](Connection& target) {
-      absl::StatusOr<int64_t> rows = CopyAll(source, target, kind, replaces, progress);
+      const absl::StatusOr<int64_t> rows = CopyAll(source, target, kind, replaces, progress);
       copied = rows.value_or(0);
       return rows.status();
     });

@@ -50,8 +50,9 @@ constexpr std::array kRows = {
 };
 
 const Row* Find(std::string_view method) {
-  const auto row = std::find_if(kRows.begin(), kRows.end(), [&](const Row& any) { return any.method == method; });
-  return row == kRows.end() ? nullptr : &*row;
+  const auto* const row =
+      std::find_if(kRows.begin(), kRows.end(), [&](const Row& any) { return any.method == method; });
+  return row == kRows.end() ? nullptr : row;
 }
 
 }  // namespace

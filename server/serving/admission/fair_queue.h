@@ -33,11 +33,11 @@ class FairQueue {
 
   void SetTenants(TenantTable table) { shares_.SetTenants(std::move(table)); }
 
-  // Whether the tenant may bring one more job now; takes one of its tokens if so. Errors: RESOURCE_EXHAUSTED with the
-  // time after which it may (RetryDelayOf).
-  absl::Status Admit(const std::string& tenant, TimePoint now);
+  // Whether the tenant of that name may bring one more job now; takes one of its tokens if so. Errors:
+  // RESOURCE_EXHAUSTED with the time after which it may (RetryDelayOf).
+  absl::Status Admit(const std::string& name, TimePoint now);
   // The job that was admitted last is not pushed after all.
-  void GiveBack(const std::string& tenant);
+  void GiveBack(const std::string& name);
 
   // Whatever the limits say.
   void Push(QueuedJob job, TimePoint now);
@@ -46,8 +46,8 @@ class FairQueue {
   std::optional<QueuedJob> Pop(TimePoint now, TenantShares::Who who = TenantShares::Who::kMany,
                                const std::function<bool(const QueuedJob&)>& fits = {});
 
-  // A job of `tenant` that was popped at `start` has ended.
-  void Finish(const std::string& tenant, TimePoint start, TimePoint now);
+  // A job of tenant `name` that was popped at `start` has ended.
+  void Finish(const std::string& name, TimePoint start, TimePoint now);
 
   // Takes out the waiting jobs that `is_wanted` names.
   std::vector<QueuedJob> TakeIf(const std::function<bool(const QueuedJob&)>& is_wanted);
@@ -57,10 +57,10 @@ class FairQueue {
   std::optional<QueuedJob> TakeNewest(const std::function<double(const std::string& tenant)>& excess);
 
   std::size_t waiting() const { return waiting_; }
-  bool HasWaiting(const std::string& tenant) const;
+  bool HasWaiting(const std::string& name) const;
   std::size_t Running(const std::string& tenant) const { return shares_.Running(tenant); }
-  // How many jobs are likely to have their turn before one that `tenant` brings now.
-  std::size_t Ahead(const std::string& tenant) const;
+  // How many jobs are likely to have their turn before one that tenant `name` brings now.
+  std::size_t Ahead(const std::string& name) const;
 
  private:
   struct Tenant {

@@ -9,9 +9,8 @@
 namespace planwright::server {
 namespace {
 
-absl::Status Full(std::string why) {
-  return WithRetryDelay(absl::ResourceExhaustedError(absl::StrCat("the server is full: ", std::move(why))),
-                        kRetryDelay);
+absl::Status Full(const std::string& why) {
+  return WithRetryDelay(absl::ResourceExhaustedError(absl::StrCat("the server is full: ", why)), kRetryDelay);
 }
 
 void TellAll(const std::vector<Uploads::Stream::GiveWay>& told) {

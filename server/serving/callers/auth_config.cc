@@ -135,7 +135,7 @@ CertificateName ReadName(const char* key, std::optional<NameKind> kind, ObjectRe
   const std::string text = reader.Text(key);
   if (text.empty()) return {};
   const NameKind meant = kind.value_or(KindByLook(text));
-  std::optional<CertificateName> name = NormalName(meant, text);
+  const std::optional<CertificateName> name = NormalName(meant, text);
   if (!name.has_value()) reader.Complain(key, absl::StrCat("is no name of the kind \"", NameOf(meant), "\""));
   return name.value_or(CertificateName{});
 }

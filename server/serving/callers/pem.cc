@@ -113,7 +113,7 @@ std::string ToPem(const std::vector<X509Pointer>& certificates) {
   const BioPointer memory(BIO_new(BIO_s_mem()));
   for (const X509Pointer& certificate : certificates) PEM_write_bio_X509(memory.get(), certificate.get());
   const char* data = nullptr;
-  const long size = BIO_get_mem_data(memory.get(), &data);
+  const auto size = BIO_get_mem_data(memory.get(), &data);
   return {data, static_cast<std::size_t>(size)};
 }
 
@@ -121,7 +121,7 @@ std::string SubjectOf(const X509& certificate) {
   const BioPointer memory(BIO_new(BIO_s_mem()));
   X509_NAME_print_ex(memory.get(), X509_get_subject_name(&certificate), 0, XN_FLAG_RFC2253);
   const char* data = nullptr;
-  const long size = BIO_get_mem_data(memory.get(), &data);
+  const auto size = BIO_get_mem_data(memory.get(), &data);
   return {data, static_cast<std::size_t>(size)};
 }
 
@@ -133,7 +133,7 @@ std::chrono::system_clock::time_point TimeOf(const ASN1_TIME& time) {
 }
 
 std::string TakeOpensslError() {
-  const unsigned long error = ERR_peek_last_error();
+  const auto error = ERR_peek_last_error();
   ERR_clear_error();
   const char* reason = ERR_reason_error_string(error);
   return reason != nullptr ? reason : "it is malformed";

@@ -16,7 +16,7 @@ constexpr std::array<std::string_view, std::variant_size_v<SqlValue>> kNames = {
 }  // namespace
 
 std::string_view RowReader::BlobView() {
-  const Bytes* value = Find<Bytes>("bytes");
+  const auto* value = Find<Bytes>("bytes");
   return value != nullptr ? std::string_view(value->data) : std::string_view();
 }
 

@@ -85,7 +85,9 @@ SqlValue ColumnOf(sqlite3_stmt* statement, int column) {
 
 std::vector<std::string> ColumnNames(sqlite3_stmt* statement) {
   std::vector<std::string> names;
-  for (int column = 0; column < sqlite3_column_count(statement); ++column) {
+  const int count = sqlite3_column_count(statement);
+  names.reserve(static_cast<std::size_t>(count));
+  for (int column = 0; column < count; ++column) {
     names.emplace_back(sqlite3_column_name(statement, column));
   }
   return names;
