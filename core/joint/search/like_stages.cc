@@ -48,7 +48,7 @@ LayerModes LeastModesOf(const LayerModes& a, const LayerModes& b) {
 
 // No more than either in anything that closed forms and memory of a pipeline depend on.
 LayerPrice LeastOf(LayerPrice a, const LayerPrice& b) {
-  for (int64_t LayerPrice::*part :
+  for (int64_t LayerPrice::*const part :
        {&LayerPrice::forward_ps, &LayerPrice::backward_ps, &LayerPrice::recomputed_bytes, &LayerPrice::workspace_bytes,
         &LayerPrice::parameter_bytes, &LayerPrice::gradient_bytes, &LayerPrice::optimizer_bytes,
         &LayerPrice::gathered_bytes, &LayerPrice::step_end_ps, &LayerPrice::output_bytes}) {
@@ -91,6 +91,7 @@ int64_t LikeStages::HeldBytesOf(const Kind& kind) const {
 
 std::set<int32_t> LikeStages::MostAlike(const std::map<int32_t, Kind>& kinds) const {
   std::vector<std::pair<int64_t, Kind>> by_time;
+  by_time.reserve(kinds.size());
   for (const auto& [number, kind] : kinds) by_time.emplace_back(table_.BasePs(kind.layer, kind.layer + 1), kind);
   std::stable_sort(by_time.begin(), by_time.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
   // Those that follow each other from the shortest of them on.
@@ -121,7 +122,7 @@ std::set<int32_t> LikeStages::AsLargeAsMost(std::vector<Kind> kinds) const {
   int64_t middle = 0;
   for (const Kind& kind : kinds) {
     middle = HeldBytesOf(kind);
-    layers -= 2 * kind.count;
+    layers -= int64_t{2} * kind.count;
     if (layers <= 0) break;
   }
   std::set<int32_t> alike;

@@ -41,7 +41,8 @@ class ChainPricer : public LayerPricer {
     RandomStream random(seed, 1);
     for (int32_t layer = 0; layer < num_layers; ++layer) {
       const bool is_inner = layer > 0 && layer + 1 < num_layers;
-      kinds_.push_back(is_inner ? KindOfInner(layer, random) : layer == 0 ? 0 : 3);
+      const int32_t end = layer == 0 ? 0 : 3;
+      kinds_.push_back(is_inner ? KindOfInner(layer, random) : end);
       labels_.push_back(absl::StrCat("layer.", layer));
     }
   }
