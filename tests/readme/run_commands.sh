@@ -48,7 +48,7 @@ run() {
   command=${command//127.0.0.1:50051/127.0.0.1:$port}
   case $1 in
     ./deploy/test.sh) ;; # runs this very test
-    build/release/bin/planwrightd) start_server ;;
+    ./deploy/serve.sh) start_server ;;
     *--to=html* | *.onnx*)
       if ! eval "$command" >/dev/null 2>"$XDG_STATE_HOME/errors"; then
         grep -E "makes no pages|cannot read any" "$XDG_STATE_HOME/errors"
