@@ -13,7 +13,7 @@
 #include "core/joint/cost/stage_cost.h"
 #include "core/joint/search/places.h"
 #include "core/joint/search/stage_pass.h"
-#include "core/joint/search/stage_table.h"
+#include "core/joint/stages/stage_table.h"
 #include "core/model/joint.h"
 
 namespace planwright {

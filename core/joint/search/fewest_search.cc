@@ -14,7 +14,7 @@
 #include "core/joint/search/families.h"
 #include "core/joint/search/places.h"
 #include "core/joint/search/stage_pass.h"
-#include "core/joint/search/stage_table.h"
+#include "core/joint/stages/stage_table.h"
 
 namespace planwright {
 namespace {

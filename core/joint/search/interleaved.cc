@@ -13,9 +13,9 @@
 
 #include "core/base/units.h"
 #include "core/joint/cost/stage_cost.h"
+#include "core/joint/dealing/like_stages.h"
 #include "core/joint/search/cap_search.h"
 #include "core/joint/search/joint_search.h"
-#include "core/joint/search/like_stages.h"
 #include "core/joint/slots/chunk_slots.h"
 #include "core/joint/slots/cut_shifts.h"
 #include "core/joint/waits/chunk_waits.h"

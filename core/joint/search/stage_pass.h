@@ -12,7 +12,7 @@
 #include "core/base/polling.h"
 #include "core/joint/search/labels.h"
 #include "core/joint/search/places.h"
-#include "core/joint/search/stage_table.h"
+#include "core/joint/stages/stage_table.h"
 #include "core/model/joint.h"
 
 namespace planwright {

@@ -26,7 +26,7 @@
 #include "core/graph/chain.h"
 #include "core/joint/roundrobin/ideal_list.h"
 #include "core/joint/roundrobin/stage_loads.h"
-#include "core/joint/search/stage_table.h"
+#include "core/joint/stages/stage_table.h"
 #include "core/partition/search/block_instance.h"
 #include "core/planner/algorithms/algorithms.h"
 #include "core/planner/canonical_request.h"

@@ -1,4 +1,4 @@
-#include "core/joint/search/recomputation.h"
+#include "core/joint/stages/recomputation.h"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 // Times of every stage [first, end) of one way to spread it, for every number of micro-batches in flight, made as they
 // are asked for. Stages with the same layers by kind, between the same neighbours, share an entry.
-#ifndef PLANWRIGHT_CORE_JOINT_SEARCH_STAGE_TABLE_H_
-#define PLANWRIGHT_CORE_JOINT_SEARCH_STAGE_TABLE_H_
+#ifndef PLANWRIGHT_CORE_JOINT_STAGES_STAGE_TABLE_H_
+#define PLANWRIGHT_CORE_JOINT_STAGES_STAGE_TABLE_H_
 
 #include <array>
 #include <cstdint>
@@ -14,8 +14,8 @@
 #include "core/joint/cost/layer_price.h"
 #include "core/joint/cost/stage_cost.h"
 #include "core/joint/cost/training_cluster.h"
-#include "core/joint/search/recomputation.h"
 #include "core/joint/slots/cut_shifts.h"
+#include "core/joint/stages/recomputation.h"
 #include "core/model/joint.h"
 
 namespace planwright {
@@ -148,4 +148,4 @@ class StageTable {
 
 }  // namespace planwright
 
-#endif  // PLANWRIGHT_CORE_JOINT_SEARCH_STAGE_TABLE_H_
+#endif  // PLANWRIGHT_CORE_JOINT_STAGES_STAGE_TABLE_H_

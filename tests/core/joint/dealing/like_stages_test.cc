@@ -1,5 +1,5 @@
 // Bounds of layers that are dealt out to interleaved chunks against all ways to deal them out.
-#include "core/joint/search/like_stages.h"
+#include "core/joint/dealing/like_stages.h"
 
 #include <gtest/gtest.h>
 
@@ -12,9 +12,9 @@
 #include "absl/strings/str_cat.h"
 #include "core/base/random.h"
 #include "core/joint/cost/stage_cost.h"
-#include "core/joint/search/stage_table.h"
 #include "core/joint/slots/chunk_slots.h"
 #include "core/joint/slots/cut_shifts.h"
+#include "core/joint/stages/stage_table.h"
 #include "tests/property/cases.h"
 
 namespace planwright {

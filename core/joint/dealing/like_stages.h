@@ -5,8 +5,8 @@
 // as chunks are in flight what its largest chunk keeps. Where nothing has to be computed again, chunks of as many
 // layers or one more, the larger ones side by side, take least or hardly more (EvenCuts). Else bounds follow from what
 // a stage and a chunk take at least, over all ways to deal layers out, and cuts from layers dealt out one by one.
-#ifndef PLANWRIGHT_CORE_JOINT_SEARCH_LIKE_STAGES_H_
-#define PLANWRIGHT_CORE_JOINT_SEARCH_LIKE_STAGES_H_
+#ifndef PLANWRIGHT_CORE_JOINT_DEALING_LIKE_STAGES_H_
+#define PLANWRIGHT_CORE_JOINT_DEALING_LIKE_STAGES_H_
 
 #include <algorithm>
 #include <cstddef>
@@ -20,11 +20,11 @@
 
 #include "core/base/polling.h"
 #include "core/base/units.h"
-#include "core/joint/search/recomputation.h"
-#include "core/joint/search/stage_table.h"
 #include "core/joint/slots/chunk_slots.h"
 #include "core/joint/slots/cut_shifts.h"
 #include "core/joint/slots/stage_levels.h"
+#include "core/joint/stages/recomputation.h"
+#include "core/joint/stages/stage_table.h"
 #include "core/joint/waits/chunk_waits.h"
 
 namespace planwright {
@@ -262,4 +262,4 @@ class LikeStages {
 
 }  // namespace planwright
 
-#endif  // PLANWRIGHT_CORE_JOINT_SEARCH_LIKE_STAGES_H_
+#endif  // PLANWRIGHT_CORE_JOINT_DEALING_LIKE_STAGES_H_

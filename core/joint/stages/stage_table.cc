@@ -1,4 +1,4 @@
-#include "core/joint/search/stage_table.h"
+#include "core/joint/stages/stage_table.h"
 
 #include <algorithm>
 #include <cstddef>

@@ -1,6 +1,6 @@
 // Which layers of a stage are computed again so that it fits: a multiple-choice knapsack.
-#ifndef PLANWRIGHT_CORE_JOINT_SEARCH_RECOMPUTATION_H_
-#define PLANWRIGHT_CORE_JOINT_SEARCH_RECOMPUTATION_H_
+#ifndef PLANWRIGHT_CORE_JOINT_STAGES_RECOMPUTATION_H_
+#define PLANWRIGHT_CORE_JOINT_STAGES_RECOMPUTATION_H_
 
 #include <array>
 #include <cstdint>
@@ -45,4 +45,4 @@ std::optional<RecomputationChoice> ChooseRecomputation(const std::vector<LayerGr
 
 }  // namespace planwright
 
-#endif  // PLANWRIGHT_CORE_JOINT_SEARCH_RECOMPUTATION_H_
+#endif  // PLANWRIGHT_CORE_JOINT_STAGES_RECOMPUTATION_H_

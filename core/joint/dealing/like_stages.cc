@@ -1,4 +1,4 @@
-#include "core/joint/search/like_stages.h"
+#include "core/joint/dealing/like_stages.h"
 
 #include <algorithm>
 #include <cstddef>
