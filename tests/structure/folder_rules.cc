@@ -76,7 +76,7 @@ std::vector<FolderRule> CoreRules() {
       {"core/joint/dealing",
        {"core/base", "core/model", "core/joint/cost", "core/joint/slots", "core/joint/waits", "core/joint/stages"},
        not_in_core,
-       {"like_stages"}},
+       {"interleaving", "like_stages"}},
       {"core/joint/search",
        {"core/base", "core/model", "core/joint/cost", "core/joint/slots", "core/joint/waits", "core/joint/stages",
         "core/joint/dealing"},
