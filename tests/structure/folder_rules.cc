@@ -33,7 +33,10 @@ std::vector<FolderRule> CoreRules() {
       {"core/model", {"core/base"}, not_in_core, {}},
       // Shares no code with the solvers, nor with core/cost.
       {"core/verify/facts", {"core/base", "core/model"}, not_in_core, {}},
-      {"core/joint/slots", {"core/base"}, not_in_core, {"chunk_slots", "cut_shifts", "layer_dealing", "stage_levels"}},
+      {"core/joint/slots",
+       {"core/base"},
+       not_in_core,
+       {"chain_cuts", "chunk_slots", "cut_shifts", "layer_dealing", "stage_levels"}},
       {"core/joint/cost", {"core/base", "core/model", "core/joint/slots"}, not_in_core, {}},
       // What layers cost is given to it, as measured times are.
       {"core/verify/joint",

@@ -27,12 +27,6 @@ struct InterleavedResult {
 InterleavedResult SearchInterleaved(const JointSpace& space, const std::vector<PipelineFamily>& families,
                                     int64_t best_ps, double relative_gap, Poller& poller);
 
-// What no step of such a pipeline beats, task by task: a device works through all micro-batches, behind what must come
-// before and with what must follow (LikeStages). At most `known_ps`. Interrupted: less than could be, 0 before there is
-// any bound.
-int64_t BoundInterleaved(const JointSpace& space, const std::vector<PipelineFamily>& families, int64_t known_ps,
-                         Poller& poller);
-
 }  // namespace planwright
 
 #endif  // PLANWRIGHT_CORE_JOINT_SEARCH_INTERLEAVED_H_

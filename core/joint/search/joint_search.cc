@@ -18,6 +18,7 @@
 #include "core/joint/search/equal_stages.h"
 #include "core/joint/search/families.h"
 #include "core/joint/search/interleaved.h"
+#include "core/joint/search/interleaved_bound.h"
 #include "core/joint/search/phased_search.h"
 #include "core/joint/search/places.h"
 #include "core/joint/search/stage_pass.h"
