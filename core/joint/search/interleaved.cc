@@ -24,7 +24,7 @@ namespace {
 constexpr std::size_t kMostEvenCuts = 8;
 // Plans within such a part of the best one are worth moving their cuts.
 constexpr int64_t kNearness = 25;
-// Where none fits that was tried, so many are looked at for a plan or a proof.
+// All divisions are looked at where they are no more.
 constexpr int64_t kMostDivisions = 2'000;
 // What it takes to choose what a stage keeps.
 constexpr int64_t kUnitsOfKeeping = 4'096;
@@ -84,7 +84,8 @@ class InterleavedSearch {
     if (bound >= Sought(best_, relative_gap_)) return bound;
     has_fit_ = false;
     ConsiderCuts(candidate, table, dealt);
-    if (!has_fit_ && !dealt.are_of_one_kind() && ConsiderAllCuts(candidate, table) && !has_fit_) {
+    const bool may_be_better = !has_fit_ || bound < Sought(best_, relative_gap_);
+    if (may_be_better && !dealt.are_of_one_kind() && ConsiderAllCuts(candidate, table) && !has_fit_) {
       return std::numeric_limits<int64_t>::max();
     }
     const int64_t sought = Sought(best_, relative_gap_);

@@ -342,7 +342,8 @@ void Look(uint64_t seed, const Case& from, bool are_alike, Found& found) {
 
 void ExpectWorst(double most, const Found& found) {
   EXPECT_LE(found.worst, most);
-  EXPECT_LE(found.missed, 0.05 * static_cast<double>(found.plans));
+  // All divisions of problems so small are looked at.
+  EXPECT_EQ(found.missed, 0);
 }
 
 TEST(InterleavedTest, LayersAlikeAreDealtOutAsWellAsCanBe) {
@@ -362,8 +363,8 @@ TEST(InterleavedTest, LayersOfTwoKindsHaveSoundBounds) {
     Look(seed, MakeCase(seed, InnerLayers::kTwoKinds), false, found);
   }
   ASSERT_GT(found.plans, 50 * CasesFactor());
-  EXPECT_GE(found.best, 0.9 * static_cast<double>(found.plans));
-  ExpectWorst(1.2, found);
+  EXPECT_GE(found.best, 0.95 * static_cast<double>(found.plans));
+  ExpectWorst(1.12, found);
   EXPECT_LE(found.ratios, 1.1 * static_cast<double>(found.plans));
 }
 
@@ -376,8 +377,8 @@ TEST(InterleavedTest, LayersNearlyAlikeAreDealtOutNearlyAsWell) {
     Look(seed, from, false, found);
   }
   ASSERT_GT(found.plans, 100 * CasesFactor());
-  EXPECT_GE(found.best, 0.9 * static_cast<double>(found.plans));
-  ExpectWorst(1.12, found);
+  EXPECT_GE(found.best, 0.95 * static_cast<double>(found.plans));
+  ExpectWorst(1.1, found);
   EXPECT_LE(found.ratios, 1.04 * static_cast<double>(found.plans));
   EXPECT_LE(found.simulated_ratios, 1.06 * static_cast<double>(found.plans));
 }
