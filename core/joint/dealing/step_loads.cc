@@ -272,8 +272,9 @@ InterleavedWork StepLoads::WorkBetween() const {
   return work;
 }
 
-int64_t StepLoads::LeastStepByWaitsPs(int64_t needed) {
+int64_t StepLoads::LeastStepByWaitsPs(int64_t again_ps, int64_t needed) {
   InterleavedWork work = WorkBetween();
+  work.again_ps = again_ps;
   if (work.between.forward_ps == 0) return 0;
   if (alike_.are_all) {
     // What stages compute again; of large ones not chunk by chunk.

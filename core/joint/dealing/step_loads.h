@@ -46,8 +46,8 @@ class StepLoads {
   // No division's step takes less, as far as `needed`; kDoesNotFit. Interrupted: 0, or less than could be.
   int64_t LeastStepPs(int64_t needed);
   // The same by what all layers between the ends wait for, dealt out in parts of layers (chunk_waits.h, which says what
-  // it takes).
-  int64_t LeastStepByWaitsPs(int64_t needed);
+  // it takes). `again_ps`: what all stages compute again of a micro-batch at least.
+  int64_t LeastStepByWaitsPs(int64_t again_ps, int64_t needed);
   // The step of a stage with so many layers; where its end would be the longest of the step, more than any.
   int64_t UrgencyPs(int32_t stage, int32_t layers);
 

@@ -67,10 +67,10 @@ class InterleavedSearch {
   int64_t Look(const InterleavedCandidate& candidate) {
     const std::vector<SpreadOption> options = OptionsOf(space_, *candidate.family);
     const StageTable& table = *options.front().ClosestAt(candidate.class_number);
-    const std::optional<int64_t> extra = LeastExtra(candidate, table);
-    if (!extra.has_value()) return std::numeric_limits<int64_t>::max();
+    const std::optional<int64_t> again = LeastAgainPs(space_, candidate, table);
+    if (!again.has_value()) return std::numeric_limits<int64_t>::max();
     const Interleaving interleaving = InterleavingOf(space_, candidate, table);
-    const int64_t work = SaturatingAdd(table.BasePs(0, space_.num_layers()) + *extra, CutsOf(interleaving));
+    const int64_t work = SaturatingAdd(table.BasePs(0, space_.num_layers()) + *again, CutsOf(interleaving));
     const int64_t end = CeilDivide(table.StepEndPs(0, space_.num_layers()), candidate.num_stages);
     const TrainingLink& closest = LinkOfStages(space_, candidate, 2);
     const LayerChain least = WithLeastCuts(ChainOf(table, LayerRecomputation::kNone, false, closest));
@@ -218,21 +218,6 @@ class InterleavedSearch {
       passes.backward += price.backward_ps + price.modes[mode]->extra_ps;
     }
     return passes;
-  }
-
-  // What layers that are computed again take at least, so that everything fits: a stage keeps as often as micro-batches
-  // are in flight what its largest chunk keeps, which is no less than the mean of its chunks.
-  std::optional<int64_t> LeastExtra(const InterleavedCandidate& candidate, const StageTable& table) const {
-    const int64_t memory = space_.places.row().At(candidate.class_number).memory_bytes;
-    int64_t room = 0;
-    int64_t most_in_flight = 1;
-    for (int32_t stage = 0; stage < candidate.num_stages; ++stage) {
-      const int64_t in_flight = InFlightOf(candidate, stage);
-      room += CeilDivide(memory, in_flight);
-      most_in_flight = std::max(most_in_flight, in_flight);
-    }
-    room -= table.StateBytes(0, space_.num_layers()) / most_in_flight;
-    return table.LeastExtraOfAllPs(SaturatingMultiply(std::max<int64_t>(room, 0), candidate.chunks));
   }
 
   LayerChain ChainOf(const StageTable& table, LayerRecomputation mode, bool counts_extra,

@@ -4,6 +4,7 @@
 #include <compare>
 #include <cstddef>
 #include <functional>
+#include <optional>
 #include <queue>
 
 #include "core/base/units.h"
@@ -57,9 +58,23 @@ class InterleavedBound {
     if (has_steps && work > work_left_) return;
     const std::vector<SpreadOption> options = OptionsOf(space_, *candidate.family);
     const StageTable& table = *options.front().ClosestAt(candidate.class_number);
+    const std::optional<int64_t> again = LeastAgainPs(space_, candidate, table);
     LikeStages dealt(table, space_.num_layers(), InterleavingOf(space_, candidate, table), poller_);
-    open.bound = std::max(open.bound, has_steps ? dealt.LeastStepByWaitsPs(known_) : dealt.LeastStepPs(known_));
+    if (!again.has_value()) {
+      open.bound = known_;
+    } else if (has_steps) {
+      open.bound = std::max(open.bound, dealt.LeastStepByWaitsPs(*again, known_));
+    } else {
+      open.bound = std::max({open.bound, LeastOfWorkPs(candidate, table, *again), dealt.LeastStepPs(known_)});
+    }
     if (has_steps) work_left_ -= work;
+  }
+
+  // Some stage has no less than the mean of all micro-batches and of the ends of the step.
+  int64_t LeastOfWorkPs(const InterleavedCandidate& candidate, const StageTable& table, int64_t again) const {
+    const int64_t work = SaturatingAdd(table.BasePs(0, space_.num_layers()), again);
+    const int64_t passes = SaturatingMultiply(candidate.family->micro_batches, work);
+    return CeilDivide(SaturatingAdd(passes, table.StepEndPs(0, space_.num_layers())), candidate.num_stages);
   }
 
   const JointSpace& space_;
@@ -76,7 +91,7 @@ int64_t BoundInterleaved(const JointSpace& space, const std::vector<PipelineFami
   std::vector<InterleavedCandidate> candidates;
   for (std::size_t at = 0; at < families.size(); ++at) {
     if (poller.ShouldStop(1'000)) return 0;
-    // Some stage has no less than the mean of all micro-batches and of the ends of the step.
+    // As LeastOfWorkPs where nothing is computed again.
     const auto bound_of = [&](const StageTable& table, int32_t stages, int32_t) {
       const int64_t passes = SaturatingMultiply(families[at].micro_batches, table.BasePs(0, space.num_layers()));
       return CeilDivide(SaturatingAdd(passes, table.StepEndPs(0, space.num_layers())), stages);

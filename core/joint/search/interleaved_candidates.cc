@@ -100,6 +100,22 @@ int64_t InFlightOf(const InterleavedCandidate& candidate, int32_t stage) {
       .whole;
 }
 
+// A stage keeps as often as micro-batches are in flight what its largest chunk keeps, which is no less than the mean of
+// its chunks.
+std::optional<int64_t> LeastAgainPs(const JointSpace& space, const InterleavedCandidate& candidate,
+                                    const StageTable& table) {
+  const int64_t memory = space.places.row().At(candidate.class_number).memory_bytes;
+  int64_t room = 0;
+  int64_t most_in_flight = 1;
+  for (int32_t stage = 0; stage < candidate.num_stages; ++stage) {
+    const int64_t in_flight = InFlightOf(candidate, stage);
+    room += CeilDivide(memory, in_flight);
+    most_in_flight = std::max(most_in_flight, in_flight);
+  }
+  room -= table.StateBytes(0, space.num_layers()) / most_in_flight;
+  return table.LeastExtraOfAllPs(SaturatingMultiply(std::max<int64_t>(room, 0), candidate.chunks));
+}
+
 std::vector<std::vector<int64_t>> LayoutsOf(const JointSpace& space, const InterleavedCandidate& candidate) {
   const DeviceRow& row = space.places.row();
   std::vector<std::vector<int64_t>> layouts{SlotsOf(row, candidate)};

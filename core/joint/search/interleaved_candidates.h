@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "absl/functional/function_ref.h"
@@ -52,6 +53,10 @@ int64_t CutsOf(const Interleaving& interleaving);
 
 // Most micro-batches in flight in a stage.
 int64_t InFlightOf(const InterleavedCandidate& candidate, int32_t stage);
+
+// What layers that are computed again take at least of a micro-batch, so that all fit; nullopt: they do not. O(layers).
+std::optional<int64_t> LeastAgainPs(const JointSpace& space, const InterleavedCandidate& candidate,
+                                    const StageTable& table);
 
 // Where the stages begin: one after the other, and, if that is otherwise, each as close as it can be, which leaves
 // nodes between them idle. O(devices).

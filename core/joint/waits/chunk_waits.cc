@@ -45,6 +45,9 @@ class WaitProgram {
     DealOut();
     AddEnd(/*is_backward=*/false);
     AddEnd(/*is_backward=*/true);
+    Sum again{{}, -Units(static_cast<double>(work_.again_ps))};
+    for (const Sum& own : again_) again.Add(1, own);
+    AtLeast(std::move(again));
     for (std::size_t k = 0; k < stages_; ++k) {
       // The passes of the stage, and what is before and behind them.
       const Sum all = Whole(k);

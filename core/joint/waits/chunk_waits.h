@@ -61,6 +61,8 @@ struct InterleavedWork {
   // One way through a boundary, of either side: between stages, and from the last stage to the first.
   int64_t cut_ps = 0;
   int64_t wrap_ps = 0;
+  // What all stages compute again of a micro-batch at least.
+  int64_t again_ps = 0;
   // By stage, any number: what memory makes it compute again, for example. Of all micro-batches.
   std::vector<std::vector<StageFloor>> floors;
 };

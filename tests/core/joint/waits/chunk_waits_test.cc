@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <limits>
 #include <map>
+#include <numeric>
 #include <stop_token>
 #include <tuple>
 #include <vector>
@@ -245,6 +246,8 @@ TEST(ChunkWaitsTest, NoDivisionTakesLess) {
     ASSERT_LT(step, kNever);
     InterleavedWork work = WorkOf(pipeline);
     EXPECT_LE(BoundOf(work, 2 * step), step) << "seed " << seed;
+    work.again_ps = std::accumulate(pipeline.again_ps.begin(), pipeline.again_ps.end(), int64_t{0});
+    EXPECT_LE(BoundOf(work, 2 * step), step) << "seed " << seed;
     work.floors = FloorsOf(pipeline, seed % 3 == 0 ? 1 : 0.9, seed % 4 == 0 ? 0 : 0.7);
     EXPECT_LE(BoundOf(work, 2 * step), step) << "seed " << seed;
   }
@@ -310,6 +313,15 @@ TEST(ChunkWaitsTest, FloorsAreTheLowerHull) {
   // The second point is above the line from the first to the third one.
   EXPECT_THAT(FloorsBelow({{0, 1}, {1, 4}, {2, 5}, {3, 9}}),
               ElementsAre(FieldsAre(DoubleEq(1), DoubleEq(2)), FieldsAre(DoubleEq(-3), DoubleEq(4))));
+}
+
+TEST(ChunkWaitsTest, WhatAllStagesComputeAgainCounts) {
+  if (!HasLinearSolver()) GTEST_SKIP() << "this build has no solver of linear programs";
+  InterleavedWork work = LikeLayers(2, 2, 4);
+  const int64_t plain = BoundOf(work);
+  // A tenth of all work.
+  work.again_ps = 30'000'000;
+  EXPECT_GT(static_cast<double>(BoundOf(work)), 1.04 * static_cast<double>(plain));
 }
 
 TEST(ChunkWaitsTest, FloorsCountWhatIsComputedAgain) {
