@@ -78,8 +78,8 @@ MeasuredPricer::MeasuredPricer(const LayerPricer& computed, const std::vector<Me
   // By name, what its rows say; of names that say the same, the first.
   std::map<std::string, std::set<Measurement>> said;
   for (const MeasuredLayer& row : rows) {
-    rows_.emplace(
-        Case(row.layer, row.device_class, row.tensor_degree, row.context_degree, row.expert_degree, row.samples), &row);
+    const Case of_row(row.device_class, row.tensor_degree, row.context_degree, row.expert_degree, row.samples);
+    rows_[of_row].emplace(row.layer, &row);
     said[row.layer].insert(MeasurementOf(row));
   }
   std::map<std::set<Measurement>, std::string> first_of;
@@ -105,9 +105,10 @@ std::vector<LayerPrice> MeasuredPricer::Price(const PriceQuery& query) const {
   const std::vector<LayerParts> parts = computed_.Parts(query);
   std::vector<LayerPrice> prices;
   prices.reserve(own_kinds_.size());
-  for (const Kind& kind : own_kinds_) {
-    const auto at = static_cast<std::size_t>(kind.computed);
-    const MeasuredLayer* row = Find(kind, query);
+  const std::vector<const MeasuredLayer*> rows = RowsOf(query);
+  for (std::size_t kind = 0; kind < own_kinds_.size(); ++kind) {
+    const auto at = static_cast<std::size_t>(own_kinds_[kind].computed);
+    const MeasuredLayer* row = rows[kind];
     prices.push_back(row == nullptr ? computed[at] : Measured(computed[at], plain[at], parts[at], *row));
   }
   return prices;
@@ -126,23 +127,35 @@ std::vector<LayerParts> MeasuredPricer::Parts(const PriceQuery& query) const {
   if (computed.empty()) return {};
   std::vector<LayerParts> parts;
   parts.reserve(own_kinds_.size());
-  for (const Kind& kind : own_kinds_) {
-    const auto at = static_cast<std::size_t>(kind.computed);
-    parts.push_back(Find(kind, query) == nullptr ? computed[at] : MeasuredParts(computed[at]));
+  const std::vector<const MeasuredLayer*> rows = RowsOf(query);
+  for (std::size_t kind = 0; kind < own_kinds_.size(); ++kind) {
+    const auto at = static_cast<std::size_t>(own_kinds_[kind].computed);
+    parts.push_back(rows[kind] == nullptr ? computed[at] : MeasuredParts(computed[at]));
   }
   return parts;
 }
 
-const MeasuredLayer* MeasuredPricer::Find(const Kind& kind, const PriceQuery& query) const {
-  const std::string& class_name = cluster_.device_classes[query.device_class.index()].name;
-  for (const std::string& name : kind.names) {
-    for (const std::string& of_class : {class_name, std::string()}) {
-      const auto found = rows_.find(
-          Case(name, of_class, query.degrees.tensor, query.degrees.context, query.degrees.expert, query.samples));
-      if (found != rows_.end()) return found->second;
-    }
+std::vector<const MeasuredLayer*> MeasuredPricer::RowsOf(const PriceQuery& query) const {
+  // Rows of the very class count before those of any.
+  std::vector<const RowsByName*> measured;
+  for (const std::string& name : {cluster_.device_classes[query.device_class.index()].name, std::string()}) {
+    const auto found =
+        rows_.find(Case(name, query.degrees.tensor, query.degrees.context, query.degrees.expert, query.samples));
+    if (found != rows_.end()) measured.push_back(&found->second);
   }
-  return nullptr;
+  const auto row_of = [&](const Kind& kind) -> const MeasuredLayer* {
+    for (const std::string& name : kind.names) {
+      for (const RowsByName* rows : measured) {
+        const auto found = rows->find(name);
+        if (found != rows->end()) return found->second;
+      }
+    }
+    return nullptr;
+  };
+  std::vector<const MeasuredLayer*> rows;
+  rows.reserve(own_kinds_.size());
+  for (const Kind& kind : own_kinds_) rows.push_back(row_of(kind));
+  return rows;
 }
 
 }  // namespace planwright

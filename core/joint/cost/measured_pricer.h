@@ -9,6 +9,7 @@
 #include <tuple>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "core/joint/cost/layer_pricer.h"
 #include "core/model/cluster.h"
 #include "core/model/transformer_shape.h"
@@ -39,8 +40,10 @@ class MeasuredPricer : public LayerPricer {
   int32_t unnumbered_ends() const override { return computed_.unnumbered_ends(); }
 
  private:
-  // Layer or "layer", class or "", degrees, samples.
-  using Case = std::tuple<std::string, std::string, int32_t, int32_t, int32_t, int64_t>;
+  // Class or "", degrees, samples.
+  using Case = std::tuple<std::string, int32_t, int32_t, int32_t, int64_t>;
+  // By layer or "layer".
+  using RowsByName = absl::flat_hash_map<std::string, const MeasuredLayer*>;
 
   struct Kind {
     int32_t computed = 0;
@@ -50,13 +53,13 @@ class MeasuredPricer : public LayerPricer {
 
   // Of the passes that a profile measures: without exchanges of data ranks.
   PriceQuery PlainQuery(PriceQuery query) const;
-  // nullptr: it was not measured.
-  const MeasuredLayer* Find(const Kind& kind, const PriceQuery& query) const;
+  // By kind; nullptr: it was not measured.
+  std::vector<const MeasuredLayer*> RowsOf(const PriceQuery& query) const;
 
   const LayerPricer& computed_;
   const Cluster& cluster_;
   std::optional<TrainingLink> fastest_;
-  std::map<Case, const MeasuredLayer*> rows_;
+  std::map<Case, RowsByName> rows_;
   std::vector<Kind> own_kinds_;
   std::vector<int32_t> kinds_;
 };

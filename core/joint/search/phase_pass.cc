@@ -20,53 +20,55 @@ LongestPasses Share(const LongestPasses& sum, int64_t parts) {
   return {CeilDivide(sum.forward_ps, parts), CeilDivide(sum.backward_ps, parts), CeilDivide(sum.weights_ps, parts)};
 }
 
-}  // namespace
-
-PhasePass::PhasePass(const Places& places, int32_t num_layers, const PhaseQuestion& question,
-                     const SpreadOption& option, Poller& poller)
-    : places_(places),
-      num_layers_(num_layers),
-      question_(question),
-      option_(option),
-      poller_(poller),
-      room_(poller.limits(), sizeof(Label)) {
-  SetBounds();
-  SetBlocksLeft();
+// By depth. Blocks of one class never overlap, wherever the first begins.
+std::vector<int64_t> BlocksLeft(const Places& places, int64_t devices) {
+  std::vector<Places::Span> spans;
+  for (int32_t number = 0; number < places.row().num_classes(); ++number) {
+    spans.push_back(places.SpanOf(number, devices));
+  }
+  std::vector<int64_t> left(static_cast<std::size_t>(places.size()) + 1, 0);
+  for (int64_t depth = places.size(); depth-- > 0;) {
+    const auto at = static_cast<std::size_t>(depth);
+    const int64_t end = places.EndOf(depth, spans[static_cast<std::size_t>(places.ClassAt(depth))]);
+    left[at] = left[at + 1];
+    if (end >= 0) left[at] = std::max(left[at], 1 + left[static_cast<std::size_t>(end)]);
+  }
+  return left;
 }
 
-void PhasePass::SetBounds() {
-  const bool is_split = question_.order == PipelineOrder::kZeroBubble;
-  rest_.emplace_back();
-  longest_layer_.emplace_back();
-  for (int32_t layer = 0; layer < num_layers_; ++layer) {
+}  // namespace
+
+PhaseBounds::PhaseBounds(const Places& places, int32_t num_layers, PipelineOrder order, const SpreadOption& option)
+    : rest(1), longest_layer(1) {
+  const bool is_split = order == PipelineOrder::kZeroBubble;
+  for (int32_t layer = 0; layer < num_layers; ++layer) {
     LongestPasses least{kBeyondAll, kBeyondAll, kBeyondAll};
     int64_t least_end = kBeyondAll;
-    for (const auto& table : option_.tables) {
+    for (const auto& table : option.tables) {
       if (table == nullptr) continue;
       const LongestPasses own = table->PassesPs(layer, layer + 1, is_split);
       least = {std::min(least.forward_ps, own.forward_ps), std::min(least.backward_ps, own.backward_ps),
                std::min(least.weights_ps, own.weights_ps)};
       least_end = std::min(least_end, table->StepEndPs(layer, layer + 1));
     }
-    const LongestPasses& before = rest_.back();
-    rest_.push_back({before.forward_ps + least.forward_ps, before.backward_ps + least.backward_ps,
-                     before.weights_ps + least.weights_ps});
-    longest_layer_.push_back(Larger(longest_layer_.back(), least));
-    end_bound_ = std::max(end_bound_, least_end);
+    const LongestPasses& before = rest.back();
+    rest.push_back({before.forward_ps + least.forward_ps, before.backward_ps + least.backward_ps,
+                    before.weights_ps + least.weights_ps});
+    longest_layer.push_back(Larger(longest_layer.back(), least));
+    end = std::max(end, least_end);
   }
+  blocks_left = BlocksLeft(places, option.degrees.devices());
 }
 
-// Blocks of one class never overlap, wherever the first begins.
-void PhasePass::SetBlocksLeft() {
-  blocks_left_.assign(static_cast<std::size_t>(places_.size()) + 1, 0);
-  const int64_t devices = option_.degrees.devices();
-  for (int64_t depth = places_.size(); depth-- > 0;) {
-    const auto at = static_cast<std::size_t>(depth);
-    const int64_t end = places_.EndOf(depth, devices);
-    blocks_left_[at] = blocks_left_[at + 1];
-    if (end >= 0) blocks_left_[at] = std::max(blocks_left_[at], 1 + blocks_left_[static_cast<std::size_t>(end)]);
-  }
-}
+PhasePass::PhasePass(const Places& places, int32_t num_layers, const PhaseQuestion& question,
+                     const SpreadOption& option, const PhaseBounds& bounds, Poller& poller)
+    : places_(places),
+      num_layers_(num_layers),
+      question_(question),
+      option_(option),
+      bounds_(bounds),
+      poller_(poller),
+      room_(poller.limits(), sizeof(Label)) {}
 
 int64_t PhasePass::StepPs(int64_t sum_ps, const LongestPasses& longest, int64_t end_ps) const {
   return planwright::StepPs(question_.order, {sum_ps, 0, longest, end_ps}, question_.micro_batches,
@@ -74,7 +76,7 @@ int64_t PhasePass::StepPs(int64_t sum_ps, const LongestPasses& longest, int64_t 
 }
 
 int64_t PhasePass::StagesLeft(const Label& label) const {
-  const int64_t blocks = blocks_left_[static_cast<std::size_t>(label.depth)];
+  const int64_t blocks = bounds_.blocks_left[static_cast<std::size_t>(label.depth)];
   return question_.num_stages.has_value() ? std::min<int64_t>(blocks, *question_.num_stages - label.behind) : blocks;
 }
 
@@ -82,16 +84,16 @@ int64_t PhasePass::StepBoundOf(const Label& label, int32_t first) const {
   const auto at = static_cast<std::size_t>(first);
   const int64_t left = StagesLeft(label);
   if (first > 0 && left <= 0) return kDoesNotFit;
-  LongestPasses longest = Larger(label.longest, longest_layer_[at]);
-  if (first > 0) longest = Larger(longest, Share(rest_[at], left));
-  const int64_t end = is_simulated_ ? label.busy : std::max(label.end, end_bound_);
-  return StepPs(label.sum + rest_[at].forward_ps + rest_[at].backward_ps, longest, end);
+  LongestPasses longest = Larger(label.longest, bounds_.longest_layer[at]);
+  if (first > 0) longest = Larger(longest, Share(bounds_.rest[at], left));
+  const int64_t end = is_simulated_ ? label.busy : std::max(label.end, bounds_.end);
+  return StepPs(label.sum + bounds_.rest[at].forward_ps + bounds_.rest[at].backward_ps, longest, end);
 }
 
 int64_t PhasePass::SimulatedBoundOf(const Label& label, int32_t first) const {
   if (question_.order == PipelineOrder::kGpipe) return StepBoundOf(label, first);
   if (first > 0 && StagesLeft(label) <= 0) return kDoesNotFit;
-  return label.busy + rest_[static_cast<std::size_t>(first)].forward_ps;
+  return label.busy + bounds_.rest[static_cast<std::size_t>(first)].forward_ps;
 }
 
 int64_t PhasePass::StepBound() const {
@@ -112,7 +114,7 @@ int64_t PhasePass::BusiestBound() const {
     stages = std::max(stages, StagesLeft(root));
   }
   if (stages == 0) return kBeyondAll;
-  const LongestPasses& all = rest_.back();
+  const LongestPasses& all = bounds_.rest.back();
   return SaturatingMultiply(question_.micro_batches,
                             CeilDivide(all.forward_ps + all.backward_ps + all.weights_ps, stages));
 }

@@ -31,11 +31,24 @@ struct PhasePipeline {
   int64_t step_ps = 0;
 };
 
+// What layers before a boundary, and the places behind one, leave at least and at most, whatever the pipeline.
+struct PhaseBounds {
+  // O(layers x tables + devices).
+  PhaseBounds(const Places& places, int32_t num_layers, PipelineOrder order, const SpreadOption& option);
+
+  // By layer boundary: of the layers before it, least passes of any class, summed up, and the longest of one layer.
+  std::vector<LongestPasses> rest;
+  std::vector<LongestPasses> longest_layer;
+  int64_t end = 0;
+  // By depth: how many blocks lie beyond it at most.
+  std::vector<int64_t> blocks_left;
+};
+
 class PhasePass {
  public:
-  // All outlive the object.
+  // All outlive the object. `bounds`: of the same places, layers, order and option.
   PhasePass(const Places& places, int32_t num_layers, const PhaseQuestion& question, const SpreadOption& option,
-            Poller& poller);
+            const PhaseBounds& bounds, Poller& poller);
 
   // No pipeline takes less. O(layers).
   int64_t StepBound() const;
@@ -80,8 +93,6 @@ class PhasePass {
     int64_t end = 0;
   };
 
-  void SetBounds();
-  void SetBlocksLeft();
   void Begin();
   // Whether labels that begin at `first` may make pipelines of less than `limit`.
   template <typename Value>
@@ -102,15 +113,10 @@ class PhasePass {
   int32_t num_layers_;
   PhaseQuestion question_;
   const SpreadOption& option_;
+  const PhaseBounds& bounds_;
   Poller& poller_;
-  // By layer boundary: of the layers before it, least passes of any class, summed up, and the longest of one layer.
-  std::vector<LongestPasses> rest_;
-  std::vector<LongestPasses> longest_layer_;
-  int64_t end_bound_ = 0;
   // Whether values are those of LeastSimulated, else closed forms.
   bool is_simulated_ = false;
-  // By depth: how many blocks lie beyond it at most.
-  std::vector<int64_t> blocks_left_;
   std::vector<Front> fronts_;
   LabelRoom room_;
   int64_t labels_ = 0;

@@ -31,7 +31,8 @@ class PhasedSearch {
       const int64_t sought = Sought(best_ps, relative_gap);
       if (candidate.bound_ps >= sought || poller_.ShouldStop(10'000)) break;
       const std::vector<SpreadOption> options = OptionsOf(space_, families_[candidate.family]);
-      PhasePass pass = PassOf(candidate, options.front());
+      const PhaseBounds bounds = BoundsOf(options.front());
+      PhasePass pass = PassOf(candidate, options.front(), bounds);
       std::optional<PhasePipeline> found = pass.Least(sought);
       ++result.looked_at;
       result.labels += pass.labels();
@@ -54,15 +55,20 @@ class PhasedSearch {
       if (candidate.bound_ps >= bound) break;
       if (poller_.ShouldStop(10'000)) return 0;
       const std::vector<SpreadOption> options = OptionsOf(space_, families_[candidate.family]);
-      bound = std::min(bound, PassOf(candidate, options.front()).LeastSimulated(bound));
+      const PhaseBounds bounds = BoundsOf(options.front());
+      bound = std::min(bound, PassOf(candidate, options.front(), bounds).LeastSimulated(bound));
     }
     return poller_.ShouldStopNow() ? 0 : bound;
   }
 
  private:
-  PhasePass PassOf(const PhasedCandidate& candidate, const SpreadOption& option) {
+  PhaseBounds BoundsOf(const SpreadOption& option) const {
+    return {space_.places, space_.num_layers(), order_, option};
+  }
+
+  PhasePass PassOf(const PhasedCandidate& candidate, const SpreadOption& option, const PhaseBounds& bounds) {
     const int64_t micro_batches = families_[candidate.family].micro_batches;
-    return {space_.places, space_.num_layers(), {order_, micro_batches, candidate.num_stages}, option, poller_};
+    return {space_.places, space_.num_layers(), {order_, micro_batches, candidate.num_stages}, option, bounds, poller_};
   }
 
   // The candidates whose bound is below `limit`, the least first.
@@ -73,9 +79,10 @@ class PhasedSearch {
       const PipelineFamily& family = families_[at];
       const std::vector<SpreadOption> options = OptionsOf(space_, family);
       if (options.empty()) continue;
+      const PhaseBounds bounds = BoundsOf(options.front());
       const auto add = [&](std::optional<int32_t> num_stages) {
         PhasedCandidate candidate{at, num_stages, 0};
-        candidate.bound_ps = bound_of(PassOf(candidate, options.front()));
+        candidate.bound_ps = bound_of(PassOf(candidate, options.front(), bounds));
         if (candidate.bound_ps < limit) candidates.push_back(candidate);
       };
       if (order_ == PipelineOrder::kGpipe) {

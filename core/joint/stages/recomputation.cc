@@ -31,6 +31,7 @@ std::vector<Option> ParetoOf(std::vector<Option> options) {
   std::sort(options.begin(), options.end(),
             [](const Option& a, const Option& b) { return std::pair(a.extra, a.kept) < std::pair(b.extra, b.kept); });
   std::vector<Option> kept;
+  kept.reserve(options.size());
   for (const Option& option : options) {
     if (kept.empty() || option.kept < kept.back().kept) kept.push_back(option);
   }
@@ -45,6 +46,7 @@ std::vector<Option> OptionsOf(const LayerGroup& group, bool may_be_full) {
                       : LayerPrice::Mode{group.modes[mode]->extra_ps * count, group.modes[mode]->kept_bytes * count};
   };
   std::vector<Option> options;
+  options.reserve(static_cast<std::size_t>(group.count) + 1);
   for (int32_t full = 0; full <= (usable(kFull) ? group.count : 0); ++full) {
     for (int32_t selective = 0; selective <= (usable(kSelective) ? group.count - full : 0); ++selective) {
       const int32_t none = group.count - full - selective;

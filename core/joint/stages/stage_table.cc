@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <map>
+#include <span>
 #include <utility>
 
 #include "core/base/interruption.h"
@@ -11,6 +12,8 @@
 namespace planwright {
 namespace {
 
+// Of times by segment.
+constexpr std::size_t kPage = 256;
 constexpr auto kFullMode = static_cast<std::size_t>(LayerRecomputation::kFull);
 
 std::vector<int64_t> PrefixSums(const std::vector<int32_t>& kinds, const std::vector<LayerPrice>& prices,
@@ -46,22 +49,32 @@ std::optional<int64_t> LeastKeptBytesOf(const LayerGroup& group, bool again) {
   return least;
 }
 
+std::vector<KindCount> KindCountsOf(std::span<const int32_t> by_kind) {
+  std::vector<KindCount> counts;
+  for (std::size_t kind = 0; kind < by_kind.size(); ++kind) {
+    if (by_kind[kind] > 0) counts.push_back({static_cast<int32_t>(kind), by_kind[kind]});
+  }
+  return counts;
+}
+
 }  // namespace
 
 SegmentNumbers::SegmentNumbers(const std::vector<int32_t>& kinds) : num_layers_(static_cast<int32_t>(kinds.size())) {
   const auto num_kinds = static_cast<std::size_t>(1 + *std::max_element(kinds.begin(), kinds.end()));
   numbers_.assign(kinds.size() * kinds.size(), -1);
-  // What a stage receives and sends counts as well: -1 at the ends of the model.
-  std::map<std::vector<int32_t>, int32_t> known;
-  for (std::size_t first = 0; first < kinds.size(); ++first) {
-    std::vector<int32_t> key(num_kinds + 2, 0);
-    key[num_kinds] = first == 0 ? -1 : kinds[first - 1];
-    for (std::size_t last = first; last < kinds.size(); ++last) {
+  // By first layer: layers by kind, and what a stage receives and sends, -1 at the ends of the model.
+  std::vector<std::vector<int32_t>> keys(kinds.size(), std::vector<int32_t>(num_kinds + 2, 0));
+  for (std::size_t length = 1; length <= kinds.size(); ++length) {
+    std::map<std::vector<int32_t>, int32_t> known;
+    for (std::size_t first = 0; first + length <= kinds.size(); ++first) {
       InterruptionPoint(/*units=*/64 + num_kinds);
+      const std::size_t last = first + length - 1;
+      std::vector<int32_t>& key = keys[first];
       ++key[static_cast<std::size_t>(kinds[last])];
+      key[num_kinds] = first == 0 ? -1 : kinds[first - 1];
       key[num_kinds + 1] = last + 1 == kinds.size() ? -1 : kinds[last];
       const auto [entry, is_new] = known.try_emplace(key, static_cast<int32_t>(counts_.size()));
-      if (is_new) counts_.emplace_back(key.begin(), key.end() - 2);
+      if (is_new) counts_.push_back(KindCountsOf(std::span(key).first(num_kinds)));
       numbers_[first * kinds.size() + last] = entry->second;
     }
   }
@@ -147,39 +160,49 @@ int64_t StageTable::FirstLayersExtraPs(int32_t first, int32_t end, const HeldMic
 
 int64_t StageTable::TimePs(int32_t first, int32_t end, int64_t in_flight) {
   if (first_layers_again_.has_value()) return TimePs(first, end, HeldMicroBatches{.whole = in_flight});
-  if (extra_.size() <= static_cast<std::size_t>(in_flight)) extra_.resize(static_cast<std::size_t>(in_flight) + 1);
-  const int64_t extra = ExtraPs(first, end, {.whole = in_flight}, extra_[static_cast<std::size_t>(in_flight)]);
+  int64_t& extra = KnownExtraPs(in_flight, segments_.Of(first, end));
+  if (extra < 0) extra = ChosenExtraPs(first, end, {.whole = in_flight});
   return extra == kDoesNotFit ? kDoesNotFit : BasePs(first, end) + extra;
+}
+
+int64_t& StageTable::KnownExtraPs(int64_t in_flight, int32_t segment) {
+  const auto at = static_cast<std::size_t>(in_flight);
+  const std::size_t number = static_cast<std::size_t>(segment) / kPage;
+  if (extra_.size() <= at) extra_.resize(at + 1);
+  if (extra_[at].size() <= number) extra_[at].resize(number + 1);
+  std::vector<int64_t>& page = extra_[at][number];
+  if (page.empty()) page.assign(kPage, -1);
+  return page[static_cast<std::size_t>(segment) % kPage];
 }
 
 int64_t StageTable::TimePs(int32_t first, int32_t end, const HeldMicroBatches& held) {
-  const int64_t extra = first_layers_again_.has_value() ? FirstLayersExtraPs(first, end, held)
-                                                        : ExtraPs(first, end, held, extra_held_[held]);
+  int64_t extra = 0;
+  if (first_layers_again_.has_value()) {
+    extra = FirstLayersExtraPs(first, end, held);
+  } else {
+    const auto [known, is_new] = extra_held_[held].try_emplace(segments_.Of(first, end), 0);
+    if (is_new) known->second = ChosenExtraPs(first, end, held);
+    extra = known->second;
+  }
   return extra == kDoesNotFit ? kDoesNotFit : BasePs(first, end) + extra;
 }
 
-int64_t StageTable::ExtraPs(int32_t first, int32_t end, const HeldMicroBatches& held,
-                            std::vector<int64_t>& known) const {
-  if (known.empty()) known.assign(static_cast<std::size_t>(segments_.num_segments()), -1);
-  int64_t& extra = known[static_cast<std::size_t>(segments_.Of(first, end))];
-  if (extra < 0) {
-    const std::optional<RecomputationChoice> choice = Choose(first, end, held);
-    extra = choice.has_value() ? choice->bound_ps : kDoesNotFit;
-  }
-  return extra;
+int64_t StageTable::ChosenExtraPs(int32_t first, int32_t end, const HeldMicroBatches& held) const {
+  const std::optional<RecomputationChoice> choice = Choose(first, end, held);
+  return choice.has_value() ? choice->bound_ps : kDoesNotFit;
 }
 
 bool StageTable::Fits(int32_t first, int32_t end, int64_t in_flight) const {
   if (first_layers_again_.has_value()) return FirstLayersExtraPs(first, end, {.whole = in_flight}) != kDoesNotFit;
   const Budget budget = BudgetOf({{first, end}});
-  const std::vector<int32_t>& counts = segments_.CountsOf(segments_.Of(first, end));
+  const std::vector<KindCount>& counts = segments_.CountsOf(segments_.Of(first, end));
   const auto is_held = [&](bool again, int64_t room) {
     int64_t kept = 0;
-    for (std::size_t kind = 0; kind < counts.size() && kept <= room; ++kind) {
-      if (counts[kind] == 0) continue;
-      const std::optional<int64_t> least = LeastKeptBytesOf(groups_[kind], again);
+    for (const auto& [kind, count] : counts) {
+      if (kept > room) break;
+      const std::optional<int64_t> least = LeastKeptBytesOf(groups_[static_cast<std::size_t>(kind)], again);
       if (!least.has_value()) return false;
-      kept = SaturatingAdd(kept, SaturatingMultiply(SaturatingMultiply(in_flight, *least), counts[kind]));
+      kept = SaturatingAdd(kept, SaturatingMultiply(SaturatingMultiply(in_flight, *least), count));
     }
     return kept <= room;
   };
@@ -201,16 +224,15 @@ std::size_t StageTable::ModeOf(std::size_t kind, LayerRecomputation mode) const 
 
 int64_t StageTable::TimeInModePs(int32_t first, int32_t end, const HeldMicroBatches& held,
                                  LayerRecomputation mode) const {
-  const std::vector<int32_t>& counts = segments_.CountsOf(segments_.Of(first, end));
   int64_t extra = 0;
   int64_t kept = 0;
   bool is_any_full = false;
-  for (std::size_t kind = 0; kind < counts.size(); ++kind) {
-    if (counts[kind] == 0) continue;
-    const std::size_t chosen = ModeOf(kind, mode);
-    extra += counts[kind] * groups_[kind].modes[chosen]->extra_ps;
-    const int64_t of_one = held.BytesOf(groups_[kind].modes[chosen]->kept_bytes, prices_[kind].weights_kept_bytes);
-    kept = SaturatingAdd(kept, SaturatingMultiply(counts[kind], of_one));
+  for (const auto& [kind, count] : segments_.CountsOf(segments_.Of(first, end))) {
+    const auto at = static_cast<std::size_t>(kind);
+    const std::size_t chosen = ModeOf(at, mode);
+    extra += count * groups_[at].modes[chosen]->extra_ps;
+    const int64_t of_one = held.BytesOf(groups_[at].modes[chosen]->kept_bytes, prices_[at].weights_kept_bytes);
+    kept = SaturatingAdd(kept, SaturatingMultiply(count, of_one));
     is_any_full = is_any_full || chosen == static_cast<std::size_t>(LayerRecomputation::kFull);
   }
   const Budget budget = BudgetOf({{first, end}});
@@ -269,11 +291,10 @@ std::vector<LayerRecomputation> StageTable::ModesOf(int32_t first, int32_t end,
                                                     const RecomputationChoice& choice) const {
   std::vector<std::array<int32_t, kNumRecomputations>> left = choice.counts;
   std::vector<LayerRecomputation> modes;
-  const std::vector<int32_t>& counts = segments_.CountsOf(segments_.Of(first, end));
-  std::vector<std::size_t> group_of_kind(counts.size(), 0);
+  std::vector<std::size_t> group_of_kind(groups_.size(), 0);
   std::size_t groups = 0;
-  for (std::size_t kind = 0; kind < counts.size(); ++kind) {
-    if (counts[kind] > 0) group_of_kind[kind] = groups++;
+  for (const KindCount& own : segments_.CountsOf(segments_.Of(first, end))) {
+    group_of_kind[static_cast<std::size_t>(own.kind)] = groups++;
   }
   // The first layers of a run are the ones that are computed again most.
   for (int32_t layer = first; layer < end; ++layer) {
@@ -293,12 +314,11 @@ StageTable::Budget StageTable::BudgetOf(const std::vector<LayerRun>& runs) const
   int64_t buffers = 0;
   int64_t state = 0;
   for (const auto& [first, end] : runs) {
-    const std::vector<int32_t>& counts = segments_.CountsOf(segments_.Of(first, end));
-    for (std::size_t kind = 0; kind < counts.size(); ++kind) {
-      if (counts[kind] == 0) continue;
-      workspace = std::max(workspace, prices_[kind].workspace_bytes);
-      gathered = std::max(gathered, prices_[kind].gathered_bytes);
-      recomputed = std::max(recomputed, prices_[kind].recomputed_bytes);
+    for (const KindCount& own : segments_.CountsOf(segments_.Of(first, end))) {
+      const LayerPrice& price = prices_[static_cast<std::size_t>(own.kind)];
+      workspace = std::max(workspace, price.workspace_bytes);
+      gathered = std::max(gathered, price.gathered_bytes);
+      recomputed = std::max(recomputed, price.recomputed_bytes);
     }
     buffers = std::max(buffers, BoundaryBufferBytes(first > 0 ? PriceOf(first - 1).output_bytes : 0,
                                                     end < segments_.num_layers() ? PriceOf(end - 1).output_bytes : 0));
@@ -309,12 +329,12 @@ StageTable::Budget StageTable::BudgetOf(const std::vector<LayerRun>& runs) const
 }
 
 std::vector<LayerGroup> StageTable::GroupsOf(int32_t first, int32_t end) const {
+  const std::vector<KindCount>& counts = segments_.CountsOf(segments_.Of(first, end));
   std::vector<LayerGroup> groups;
-  const std::vector<int32_t>& counts = segments_.CountsOf(segments_.Of(first, end));
-  for (std::size_t kind = 0; kind < counts.size(); ++kind) {
-    if (counts[kind] == 0) continue;
-    groups.push_back(groups_[kind]);
-    groups.back().count = counts[kind];
+  groups.reserve(counts.size());
+  for (const auto& [kind, count] : counts) {
+    groups.push_back(groups_[static_cast<std::size_t>(kind)]);
+    groups.back().count = count;
   }
   return groups;
 }
@@ -324,12 +344,11 @@ std::optional<RecomputationChoice> StageTable::Choose(int32_t first, int32_t end
   if (budget.bytes < 0) return std::nullopt;
   std::vector<LayerGroup> groups = GroupsOf(first, end);
   if (held.count() == held.whole) return ChooseRecomputation(groups, held.whole, budget.bytes, budget.full_bytes);
-  const std::vector<int32_t>& counts = segments_.CountsOf(segments_.Of(first, end));
   std::size_t group = 0;
-  for (std::size_t kind = 0; kind < counts.size(); ++kind) {
-    if (counts[kind] == 0) continue;
+  for (const KindCount& own : segments_.CountsOf(segments_.Of(first, end))) {
+    const int64_t weights = prices_[static_cast<std::size_t>(own.kind)].weights_kept_bytes;
     for (auto& mode : groups[group].modes) {
-      if (mode.has_value()) mode->kept_bytes = held.BytesOf(mode->kept_bytes, prices_[kind].weights_kept_bytes);
+      if (mode.has_value()) mode->kept_bytes = held.BytesOf(mode->kept_bytes, weights);
     }
     ++group;
   }

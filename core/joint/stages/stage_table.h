@@ -10,6 +10,7 @@
 #include <optional>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "core/base/limits.h"
 #include "core/joint/cost/layer_price.h"
 #include "core/joint/cost/stage_cost.h"
@@ -23,24 +24,31 @@ namespace planwright {
 // Above every time that can be: the stage does not fit.
 inline constexpr int64_t kDoesNotFit = std::numeric_limits<int64_t>::max() / 8;
 
-// Numbers stages by how many layers of each kind they hold and by what they receive and send. O(layers^2) memory.
+// How many layers of a kind a stage holds.
+struct KindCount {
+  int32_t kind = 0;
+  int32_t count = 0;
+};
+
+// Numbers stages by how many layers of each kind they hold and by what they receive and send, those of as many layers
+// one after the other. O(layers^2) memory and, where all layers are unlike, O(layers^3).
 class SegmentNumbers {
  public:
   explicit SegmentNumbers(const std::vector<int32_t>& kinds);
 
   int32_t num_layers() const { return num_layers_; }
-  int32_t num_segments() const { return static_cast<int32_t>(counts_.size()); }
   // REQUIRES: first < end.
   int32_t Of(int32_t first, int32_t end) const {
     return numbers_[static_cast<std::size_t>(first) * static_cast<std::size_t>(num_layers_) +
                     static_cast<std::size_t>(end - 1)];
   }
-  const std::vector<int32_t>& CountsOf(int32_t segment) const { return counts_[static_cast<std::size_t>(segment)]; }
+  // Of the kinds that it holds, in order.
+  const std::vector<KindCount>& CountsOf(int32_t segment) const { return counts_[static_cast<std::size_t>(segment)]; }
 
  private:
   int32_t num_layers_ = 0;
   std::vector<int32_t> numbers_;
-  std::vector<std::vector<int32_t>> counts_;
+  std::vector<std::vector<KindCount>> counts_;
 };
 
 // nullopt: there was no time.
@@ -120,8 +128,10 @@ class StageTable {
   };
   std::vector<LayerGroup> GroupsOf(int32_t first, int32_t end) const;
   std::optional<RecomputationChoice> Choose(int32_t first, int32_t end, const HeldMicroBatches& held) const;
-  // Extra time of a stage, from `known` or chosen; kDoesNotFit.
-  int64_t ExtraPs(int32_t first, int32_t end, const HeldMicroBatches& held, std::vector<int64_t>& known) const;
+  // In extra_.
+  int64_t& KnownExtraPs(int64_t in_flight, int32_t segment);
+  // Extra time of a stage as it is chosen; kDoesNotFit.
+  int64_t ChosenExtraPs(int32_t first, int32_t end, const HeldMicroBatches& held) const;
   std::vector<LayerRecomputation> ModesOf(int32_t first, int32_t end, const RecomputationChoice& choice) const;
   // What a device that holds the runs has left for activations: at all, and where a layer is computed again whole.
   Budget BudgetOf(const std::vector<LayerRun>& runs) const;
@@ -140,10 +150,11 @@ class StageTable {
   std::vector<int64_t> weights_;
   std::vector<int64_t> step_end_;
   std::vector<int64_t> state_;
-  // Extra time by micro-batches in flight and segment; -1: not asked for.
-  std::vector<std::vector<int64_t>> extra_;
-  // Extra time likewise where micro-batches are held in several ways.
-  std::map<HeldMicroBatches, std::vector<int64_t>> extra_held_;
+  // Extra time by micro-batches in flight and segment, in pages that are made when one of theirs is asked for; -1: it
+  // was not.
+  std::vector<std::vector<std::vector<int64_t>>> extra_;
+  // Extra time where micro-batches are held in several ways, by segment: of few of them it is asked for.
+  std::map<HeldMicroBatches, absl::flat_hash_map<int32_t, int64_t>> extra_held_;
 };
 
 }  // namespace planwright
