@@ -85,6 +85,19 @@ std::string SpeedText(const v1::Plan& plan) {
   return text;
 }
 
+// Where times of a profile count.
+std::string MeasuredText(const v1::Plan& plan) {
+  int64_t measured = 0;
+  int64_t all = 0;
+  for (const v1::Stage& stage : plan.stages()) {
+    measured += stage.joint().measured_layers();
+    for (const v1::JointStage::Chunk& chunk : stage.joint().chunks()) all += chunk.layers_size();
+  }
+  if (measured == 0 || TakesTurns(plan)) return "";
+  if (measured == all) return absl::StrCat("the times of all ", all, " layers");
+  return absl::StrCat("the times of ", measured, " of ", all, " layers; those of the others are estimates");
+}
+
 std::string JointSummary(const v1::Plan& plan) {
   const v1::JointPlan& joint = plan.joint();
   const v1::PlanningProblem& problem = plan.problem();
@@ -105,6 +118,8 @@ std::string JointSummary(const v1::Plan& plan) {
                                       " of ", joint.micro_batch_samples(), whose)});
   table.AddRow({"speed", absl::StrCat(SpeedText(plan), "; idle ", PercentText(plan.estimate().bubble_fraction()),
                                       " of the time")});
+  const std::string measured = MeasuredText(plan);
+  if (!measured.empty()) table.AddRow({"measured", measured});
   const bool takes_turns = TakesTurns(plan);
   if (!WasSearched(plan)) {
     if (!takes_turns) table.AddRow({"task by task", DurationText(joint.simulated_step_ms())});
@@ -158,24 +173,31 @@ std::string FullnessText(const v1::Plan& plan) {
 }
 
 std::string MemorySection(const v1::Plan& plan) {
-  Table table({{"stage"},
-               {"parameters", kRight},
-               {"gradients", kRight},
-               {"optimizer", kRight},
-               {"activations", kRight},
-               {"workspace", kRight},
-               {"together", kRight},
-               {.heading = "of", .align = kRight, .drop_rank = 1}});
+  const bool has_reserved = std::any_of(plan.stages().begin(), plan.stages().end(),
+                                        [](const v1::Stage& stage) { return stage.joint().memory().reserved() > 0; });
+  std::vector<Table::Column> columns{{"stage"},
+                                     {"parameters", kRight},
+                                     {"gradients", kRight},
+                                     {"optimizer", kRight},
+                                     {"activations", kRight},
+                                     {"workspace", kRight}};
+  if (has_reserved) columns.push_back({"reserved", kRight});
+  columns.push_back({"together", kRight});
+  columns.push_back({.heading = "of", .align = kRight, .drop_rank = 1});
+  Table table(std::move(columns));
   for (const v1::Stage& stage : plan.stages()) {
     const v1::JointStage::Memory& memory = stage.joint().memory();
     const auto usage = std::find_if(plan.devices().begin(), plan.devices().end(), [&](const v1::DeviceUsage& device) {
       return device.device() == stage.replicas(0).device();
     });
     const bool has_limit = usage != plan.devices().end() && usage->has_memory_limit_bytes();
-    table.AddRow({absl::StrCat(stage.index()), BytesText(memory.parameters()), BytesText(memory.gradients()),
-                  BytesText(memory.optimizer()), BytesText(memory.activations()),
-                  BytesText(memory.workspace() + memory.reserved()), BytesText(stage.memory_bytes()),
-                  has_limit ? BytesText(usage->memory_limit_bytes()) : "-"});
+    std::vector<std::string> row{absl::StrCat(stage.index()),     BytesText(memory.parameters()),
+                                 BytesText(memory.gradients()),   BytesText(memory.optimizer()),
+                                 BytesText(memory.activations()), BytesText(memory.workspace())};
+    if (has_reserved) row.push_back(BytesText(memory.reserved()));
+    row.push_back(BytesText(stage.memory_bytes()));
+    row.emplace_back(has_limit ? BytesText(usage->memory_limit_bytes()) : "-");
+    table.AddRow(std::move(row));
   }
   return absl::StrCat("\nMemory of each device\n", table.ToString(), FullnessText(plan));
 }

@@ -1,5 +1,10 @@
 #include "server/codec/names.h"
 
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
 namespace planwright::server {
 
 std::optional<OperatorId> RequestNames::ResolveOperator(std::string_view name, const FieldPath& path,
@@ -10,8 +15,21 @@ std::optional<OperatorId> RequestNames::ResolveOperator(std::string_view name, c
 
 std::optional<DeviceId> RequestNames::ResolveDevice(std::string_view name, const FieldPath& path,
                                                     Violations& violations) {
-  if (!devices_.has_value()) devices_ = IndexNames<DeviceId>(cluster_.devices);
-  return devices_->Resolve(name, "a device of the cluster", path, violations);
+  const std::optional<DeviceId> device = FindDevice(name);
+  if (!device.has_value()) {
+    violations.Add(path.ToString(),
+                   absl::StrCat("must name a device of the cluster, is \"", ToAbsl(name), "\"", DevicesBehind(name)));
+  }
+  return device;
+}
+
+std::string RequestNames::DevicesBehind(std::string_view name) {
+  if (std::exchange(has_looked_for_host_, true)) return "";
+  const std::string host = absl::StrCat(ToAbsl(name), "/");
+  const auto found = std::find_if(cluster_.devices.begin(), cluster_.devices.end(),
+                                  [&host](const Device& device) { return device.name.starts_with(host); });
+  return found == cluster_.devices.end() ? ""
+                                         : absl::StrCat("; devices of that host are \"", found->name, "\" and so on");
 }
 
 std::vector<OperatorId> RequestNames::ResolveOperators(const Strings& names, std::string_view field,

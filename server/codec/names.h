@@ -40,10 +40,15 @@ class RequestNames {
                                        Violations& violations);
 
  private:
+  // Where it is the name of a host: what its devices are called. Of the first name that is asked about, as each takes
+  // O(devices).
+  std::string DevicesBehind(std::string_view name);
+
   const OperatorGraph& graph_;
   const Cluster& cluster_;
   std::optional<NameIndex<OperatorId>> operators_;
   std::optional<NameIndex<DeviceId>> devices_;
+  bool has_looked_for_host_ = false;
 };
 
 }  // namespace planwright::server

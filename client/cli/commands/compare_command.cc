@@ -79,7 +79,9 @@ class CompareCommand final : public Command {
     if (!request.ok()) return request.status();
     request->mutable_problem()->MergeFrom(problem_);
     request->mutable_options()->MergeFrom(options_);
-    const std::string asked = AskForTrainingMemory(*request, /*takes_schedule=*/false);
+    const absl::Status times = input_.CheckTimes(*request);
+    if (!times.ok()) return times;
+    const std::string asked = AskForTrainingMemory(*request, input_.model(), /*takes_schedule=*/false);
     if (!asked.empty()) PrintNote("note: ", asked, environment.err);
     const std::unique_ptr<PlanningClient> client = server_.Connect(environment);
     const auto algorithms = Algorithms(*client, environment);

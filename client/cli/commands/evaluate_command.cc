@@ -5,7 +5,6 @@
 
 #include "client/cli/commands/commands.h"
 #include "client/cli/commands/given_plan.h"
-#include "client/cli/commands/training_memory.h"
 #include "client/cli/terminal/errors.h"
 #include "client/cli/terminal/message_flags.h"
 #include "client/cli/terminal/resolve_input.h"
@@ -85,22 +84,11 @@ class EvaluateCommand final : public Command {
   }
 
  private:
-  // What a plan that states no problem is for: training as people do it, where the model tells.
-  v1::PlanningProblem TrainingProblem(const v1::CreatePlanRequest& input) const {
-    v1::CreatePlanRequest asked;
-    asked.set_graph_reference(input.graph_reference());
-    *asked.mutable_problem() = input.problem();
-    // Flags may say that it is something else.
-    asked.mutable_problem()->MergeFrom(problem_);
-    AskForTrainingMemory(asked);
-    return asked.problem();
-  }
-
   // The problem of the plan; flags override single settings, and what was resolved from those.
   v1::EvaluatePlanRequest MakeRequest(GivenPlan given) const {
     v1::EvaluatePlanRequest request;
     v1::PlanningProblem& problem = *request.mutable_problem();
-    problem = given.plan.has_problem() ? given.problem() : TrainingProblem(given.input);
+    problem = given.Problem(problem_);
     ForgetOtherMode(problem_, problem);
     ForgetOtherMemory(problem_, problem);
     // 0 and false would not be merged, lists would be appended.

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "client/cli/commands/store_access.h"
+#include "client/cli/commands/training_memory.h"
 #include "client/cli/terminal/errors.h"
 #include "client/cli/terminal/files.h"
 #include "client/cli/terminal/resolve_input.h"
@@ -66,7 +67,17 @@ absl::StatusOr<GivenPlan> GivenPlanFlags::Load(Environment& environment, const v
   meant.mutable_problem()->MergeFrom(asked);
   auto plan = LoadPlan(plan_, meant, "Mend " + InputName(plan_) + " and try again.", server_, environment);
   if (!plan.ok()) return plan.status();
-  return GivenPlan{*std::move(input), *std::move(plan)};
+  return GivenPlan{*std::move(input), *std::move(plan), input_.model()};
+}
+
+v1::PlanningProblem GivenPlan::Problem(const v1::PlanningProblem& asked) const {
+  if (plan.has_problem()) return plan.problem();
+  v1::CreatePlanRequest request;
+  if (input.graph().has_transformer()) *request.mutable_graph()->mutable_transformer() = input.graph().transformer();
+  *request.mutable_problem() = input.problem();
+  request.mutable_problem()->MergeFrom(asked);
+  AskForTrainingMemory(request, model);
+  return request.problem();
 }
 
 absl::StatusOr<v1::Plan> LoadPlan(const std::string& name, const v1::CreatePlanRequest& input, std::string_view hint,

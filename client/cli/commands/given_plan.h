@@ -27,8 +27,11 @@ struct GivenPlan {
   v1::CreatePlanRequest input;
   v1::Plan plan;
 
-  // What the plan says, else what the graph's file says.
-  const v1::PlanningProblem& problem() const { return plan.has_problem() ? plan.problem() : input.problem(); }
+  // What the graph is, as InputFlags::model.
+  std::string model;
+
+  // What the plan says, else what the graph's file and `asked` say: training as people do it, where the model tells.
+  v1::PlanningProblem Problem(const v1::PlanningProblem& asked = {}) const;
 };
 
 class GivenPlanFlags {

@@ -52,8 +52,10 @@ class SubmitCommand final : public Command {
     if (!plan_request.ok()) return plan_request.status();
     plan_request->mutable_problem()->MergeFrom(problem_);
     plan_request->mutable_options()->MergeFrom(options_);
+    const absl::Status times = input_.CheckTimes(*plan_request);
+    if (!times.ok()) return times;
     plan_request->set_plan_id(plan_id_);
-    const std::string asked = AskForTrainingMemory(*plan_request);
+    const std::string asked = AskForTrainingMemory(*plan_request, input_.model());
     if (!asked.empty()) PrintNote("note: ", asked, environment.err);
     const auto access = ConnectToStore(server_, environment);
     if (!access.ok()) return access.status();

@@ -77,10 +77,12 @@ class PlanCommand final : public Command {
     if (!request.ok()) return request.status();
     request->mutable_problem()->MergeFrom(problem_);
     request->mutable_options()->MergeFrom(options_);
+    const absl::Status times = input_.CheckTimes(*request);
+    if (!times.ok()) return times;
     request->set_plan_id(plan_id_);
     const absl::Status runnable = Constrain(*request, environment);
     if (!runnable.ok()) return runnable;
-    asked_ = AskForTrainingMemory(*request);
+    asked_ = AskForTrainingMemory(*request, input_.model());
     in_vain_ = OperatorsInVain(*request);
     hint_ = HintWhereNothingFits(*request);
     const absl::Status started = AddStart(*request, environment);
@@ -204,6 +206,10 @@ class PlanCommand final : public Command {
       if (!hint_.empty()) absl::StrAppend(&hint, " ", hint_, ".");
       if (!asked_.empty()) absl::StrAppend(&hint, " Here ", asked_, ".");
       return WithDefaultHint(status, hint);
+    }
+    // Nothing was found by then, which more of that may not change.
+    if (status.code() == absl::StatusCode::kDeadlineExceeded && !hint_.empty()) {
+      return WithDefaultHint(status, absl::StrCat(hint_, ". Else allow more time with --time_limit."));
     }
     if (status.code() != absl::StatusCode::kCancelled || !environment.interrupt.stop_requested()) return status;
     const bool is_remote = !server_.Address(environment).empty();

@@ -69,7 +69,7 @@ class SimulateCommand final : public Command {
   absl::StatusOr<ExitCode> Run(Environment& environment) override {
     auto given = given_.Load(environment);
     if (!given.ok()) return given.status();
-    *request_.mutable_problem() = given->problem();
+    *request_.mutable_problem() = given->Problem();
     *request_.mutable_plan() = std::move(given->plan);
     MoveSources(std::move(given->input), request_);
     const absl::Status ordered = LoadOrder(environment);

@@ -71,8 +71,10 @@ class SweepCommand final : public Command {
     if (!plan_request.ok()) return plan_request.status();
     plan_request->mutable_problem()->MergeFrom(problem_);
     plan_request->mutable_options()->MergeFrom(options_);
+    const absl::Status times = input_.CheckTimes(*plan_request);
+    if (!times.ok()) return times;
     // Schedules of the grid may be of any kind.
-    const std::string asked = request_.schedules().empty() ? AskForTrainingMemory(*plan_request) : "";
+    const std::string asked = request_.schedules().empty() ? AskForTrainingMemory(*plan_request, input_.model()) : "";
     if (!asked.empty()) PrintNote("note: ", asked, environment.err);
     *request_.mutable_plan_request() = *std::move(plan_request);
     if (request_.request_id().empty()) request_.set_request_id(NewRequestId(input_.Title()));

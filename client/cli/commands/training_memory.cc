@@ -11,12 +11,12 @@ namespace planwright::client {
 namespace {
 
 constexpr char kPreset[] = "adam_mixed";
-constexpr std::array<std::string_view, 4> kTransformers = {"zoo:bert", "zoo:gpt", "zoo:llama", "zoo:transformer"};
-constexpr std::array<std::string_view, 3> kWithExperts = {"zoo:mixtral", "zoo:deepseek", "zoo:qwen3"};
+constexpr std::array<std::string_view, 7> kTransformers = {
+    "zoo:bert", "zoo:gpt", "zoo:llama", "zoo:transformer", "zoo:mixtral", "zoo:deepseek", "zoo:qwen3"};
 
-bool IsTransformer(std::string_view name) {
+bool IsTransformer(std::string_view model) {
   return std::any_of(kTransformers.begin(), kTransformers.end(),
-                     [name](std::string_view prefix) { return name.starts_with(prefix); });
+                     [model](std::string_view prefix) { return model.starts_with(prefix); });
 }
 
 // Bytes that devices keep for other things say nothing of training.
@@ -29,25 +29,20 @@ bool IsPipelineOfStages(const v1::PlanningProblem& problem) {
   return problem.split() == v1::SPLIT_UNSPECIFIED || problem.split() == v1::SPLIT_CONTIGUOUS;
 }
 
-bool HasExperts(std::string_view name) {
-  return std::any_of(kWithExperts.begin(), kWithExperts.end(),
-                     [name](std::string_view prefix) { return name.starts_with(prefix); });
-}
-
 bool HasShape(const v1::CreatePlanRequest& request) {
-  const std::string& name = request.graph_reference();
-  return HasExperts(name) || IsTransformer(name) || request.graph().has_transformer();
+  return IsTransformer(request.graph_reference()) || request.graph().has_transformer();
 }
 
 }  // namespace
 
-std::string AskForTrainingMemory(v1::CreatePlanRequest& request, bool takes_schedule) {
+std::string AskForTrainingMemory(v1::CreatePlanRequest& request, std::string_view model, bool takes_schedule) {
   v1::PlanningProblem& problem = *request.mutable_problem();
   const bool is_throughput =
       problem.objective() == v1::OBJECTIVE_UNSPECIFIED || problem.objective() == v1::OBJECTIVE_MAX_THROUGHPUT;
   // The joint search counts all of it.
   if (problem.has_joint()) return "";
-  if (!IsTransformer(request.graph_reference()) || problem.workload() == v1::WORKLOAD_INFERENCE || !is_throughput ||
+  const bool is_transformer = IsTransformer(model) || HasShape(request);
+  if (!is_transformer || problem.workload() == v1::WORKLOAD_INFERENCE || !is_throughput ||
       !SaysNothing(problem.memory_model()) || problem.schedule() == v1::SCHEDULE_KIND_PERIODIC) {
     return "";
   }
@@ -76,8 +71,7 @@ std::string OperatorsInVain(const v1::CreatePlanRequest& request) {
 std::string HintWhereNothingFits(const v1::CreatePlanRequest& request) {
   if (request.problem().has_joint() || !HasShape(request)) return "";
   return "Every operator is whole on a device here; --global_batch=SAMPLES may divide operators among tensor ranks, "
-         "shard "
-         "the optimizer and compute layers again (docs/joint-search.md)";
+         "shard the optimizer and compute layers again (docs/joint-search.md)";
 }
 
 }  // namespace planwright::client

@@ -6,22 +6,24 @@
 #define PLANWRIGHT_CLIENT_CLI_COMMANDS_TRAINING_MEMORY_H_
 
 #include <string>
+#include <string_view>
 
 #include "planwright/v1/planning_service.pb.h"
 
 namespace planwright::client {
 
-// Sets memory_model.preset and schedule of `request` where its graph is a transformer of the zoo, its workload
-// training, its objective throughput and nothing is said of memory. The schedule is left alone where one is said, where
+// Sets memory_model.preset and schedule of `request` where its graph has the shape of a transformer or is one of the
+// zoo, which `model` may name (InputFlags), its workload training, its objective throughput and nothing is said of
+// memory. The schedule is left alone where one is said, where
 // stages need not be contiguous, where an algorithm is named, which may have none, and where the caller says so.
 // Returns what was asked for, for people; empty: nothing.
-std::string AskForTrainingMemory(v1::CreatePlanRequest& request, bool takes_schedule = true);
+std::string AskForTrainingMemory(v1::CreatePlanRequest& request, std::string_view model, bool takes_schedule = true);
 
 // That operators move with their layers beside a global batch, where the graph is a decoder and something else is asked
 // for; else empty.
 std::string OperatorsInVain(const v1::CreatePlanRequest& request);
 
-// Where nothing fits, how more may: for people; empty: nothing is known. `request`: that was refused.
+// Where nothing was found, how more may fit: for people; empty: nothing is known. `request`: that was refused.
 std::string HintWhereNothingFits(const v1::CreatePlanRequest& request);
 
 }  // namespace planwright::client

@@ -254,11 +254,25 @@ std::string InputFlags::Title() const {
   return absl::StrCat(ShortName(graph_), cluster_.empty() ? "" : " on ", cluster_.empty() ? "" : ShortName(cluster_));
 }
 
+absl::Status InputFlags::CheckTimes(const v1::CreatePlanRequest& request) const {
+  const bool is_joint = request.problem().has_joint();
+  if (is_joint && !profile_.empty() && request.graph().has_transformer()) {
+    return UsageError("--profile has times of operators, which do not count for a transformer beside --global_batch",
+                      "Give times of its layers with --layer_times (docs/importing.md).");
+  }
+  if (!is_joint && !layer_times_.empty()) {
+    return UsageError("--layer_times counts beside --global_batch only",
+                      "Add --global_batch=SAMPLES, or give times of operators with --profile.");
+  }
+  return absl::OkStatus();
+}
+
 absl::Status InputFlags::LoadGraph(Environment& environment, v1::CreatePlanRequest& request) {
   if (graph_.empty()) {
     return UsageError("--graph is missing", "Name a file, or one of the models that `planwright models` lists.");
   }
   if (IsReference(graph_)) {
+    model_ = graph_;
     request.set_graph_reference(graph_);
     const bool is_for_a_file = options_.ms_per_unit.has_value() || options_.workpiece.sequence.has_value() ||
                                options_.workpiece.micro_batch.has_value() || !options_.dimensions.empty();
@@ -275,6 +289,7 @@ absl::Status InputFlags::LoadGraph(Environment& environment, v1::CreatePlanReque
   if (!imported.ok()) return FromFile(imported.status(), graph_);
   for (std::string& warning : imported->warnings) Warn(std::move(warning), environment);
   request = std::move(imported->request);
+  model_ = request.graph_reference();
   return absl::OkStatus();
 }
 

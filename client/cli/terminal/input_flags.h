@@ -67,6 +67,11 @@ class InputFlags {
   std::string Title() const;
 
   const std::string& graph() const { return graph_; }
+  // The name of the zoo that the graph was named by, or that its file was taken for; empty: none. Of what was loaded.
+  const std::string& model() const { return model_; }
+  // Whether the times that were measured count for what is asked: those of operators do not where a joint search prices
+  // a transformer by its shape, those of layers nowhere else. INVALID_ARGUMENT.
+  absl::Status CheckTimes(const v1::CreatePlanRequest& request) const;
   const std::string& cluster() const { return cluster_; }
   // What it took to understand the graph's file, without the time that reading waited for it.
   std::chrono::milliseconds import_time() const { return import_time_; }
@@ -93,6 +98,7 @@ class InputFlags {
   ClusterFileFlags cluster_file_;
   std::string profile_;
   std::string layer_times_;
+  std::string model_;
   GraphOptions options_;
   std::vector<std::string> warnings_;
   std::chrono::milliseconds import_time_{0};

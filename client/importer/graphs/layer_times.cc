@@ -24,6 +24,7 @@ class LayerTable {
   explicit LayerTable(ViolationList& violations) : violations_(violations) {}
 
   std::vector<v1::MeasuredLayer> Read(std::string_view text) {
+    text = WithoutByteOrderMark(text);
     while (!text.empty()) {
       ++line_;
       const std::string_view line = TakeLine(text);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <set>
 #include <span>
 
@@ -18,6 +19,16 @@ using nlohmann::json;
 
 constexpr int64_t kMostOfField = int64_t{1} << 32;
 
+// How a family names what its experts are. nullptr: it has no such field.
+struct ExpertFields {
+  const char* experts;
+  const char* width = nullptr;
+  const char* shared = nullptr;
+  const char* dense_layers = nullptr;
+  // Which layers have experts; any number but 1 is more than the zoo can express.
+  const char* every = nullptr;
+};
+
 // How a family of models names what the zoo needs. nullptr: it has no such field.
 struct Family {
   // What model_type says.
@@ -31,17 +42,36 @@ struct Family {
   const char* feed_forward = "intermediate_size";
   // Where tie_word_embeddings is left out.
   bool is_tied = false;
+  // Queries and keys of each head are normalised.
+  bool has_head_norm = false;
+  // Keys and values are compressed.
+  bool is_latent = false;
+  std::optional<ExpertFields> experts = std::nullopt;
   // What the zoo takes differently; empty: nothing.
   std::string_view difference = {};
 };
 
 constexpr std::string_view kQueryBias = "biases of queries, keys and values are not counted";
 
-constexpr std::array<Family, 7> kFamilies = {{
+constexpr ExpertFields kDeepSeekExperts = {.experts = "n_routed_experts",
+                                           .width = "moe_intermediate_size",
+                                           .shared = "n_shared_experts",
+                                           .dense_layers = "first_k_dense_replace",
+                                           .every = "moe_layer_freq"};
+
+constexpr std::array<Family, 11> kFamilies = {{
     {.type = "llama", .kind = "llama"},
     {.type = "mistral", .kind = "llama"},
+    {.type = "mixtral", .kind = "llama", .experts = ExpertFields{.experts = "num_local_experts"}},
     {.type = "qwen2", .kind = "llama", .difference = kQueryBias},
-    {.type = "qwen3", .kind = "llama", .difference = "norms of queries and keys are not counted"},
+    {.type = "qwen3", .kind = "llama", .has_head_norm = true},
+    {.type = "qwen3_moe",
+     .kind = "llama",
+     .has_head_norm = true,
+     .experts =
+         ExpertFields{.experts = "num_experts", .width = "moe_intermediate_size", .every = "decoder_sparse_step"}},
+    {.type = "deepseek_v2", .kind = "llama", .kv_heads = nullptr, .is_latent = true, .experts = kDeepSeekExperts},
+    {.type = "deepseek_v3", .kind = "llama", .kv_heads = nullptr, .is_latent = true, .experts = kDeepSeekExperts},
     {.type = "gpt2",
      .kind = "gpt",
      .layers = "n_layer",
@@ -63,10 +93,10 @@ constexpr std::array<Family, 7> kFamilies = {{
      .difference = "local attention counts as attention to all tokens"},
 }};
 
-// Fields that make a model one that the zoo cannot express, and what they stand for.
+// Fields that make a model more than its family, or than any that is read, and what they stand for.
 struct Beyond {
   const char* field;
-  const char* what;
+  std::string_view what;
 };
 constexpr std::array<Beyond, 9> kBeyond = {{{"num_local_experts", "experts"},
                                             {"num_experts", "experts"},
@@ -95,16 +125,6 @@ class ConfigReader {
   const Family* ReadFamily() {
     used_.insert("model_type");
     const auto type = fields_.String("model_type");
-    bool is_within = true;
-    for (const Beyond& beyond : kBeyond) {
-      const auto field = file_.find(beyond.field);
-      // One expert is none, and a rank that is not set neither.
-      const bool is_used = field != file_.end() && !field->is_null() && *field != 0 && *field != 1;
-      if (!is_used) continue;
-      fields_.Report(beyond.field, absl::StrCat("stands for ", beyond.what, ", which the zoo cannot express yet"));
-      is_within = false;
-    }
-    if (!is_within) return nullptr;
     const std::string wanted = type.value_or("llama");
     const auto* const family =
         std::find_if(kFamilies.begin(), kFamilies.end(), [&](const Family& each) { return each.type == wanted; });
@@ -114,15 +134,15 @@ class ConfigReader {
       return nullptr;
     }
     if (!type.has_value()) fields_.Require("model_type");
-    return family;
+    return IsWithin(*family) ? family : nullptr;
   }
 
   // "key=value" of the zoo. A field that is missing is reported unless it is `optional`.
-  void Add(const char* key, const char* field, bool optional = false) {
+  void Add(const char* key, const char* field, bool optional = false, int64_t least = 1) {
     if (field == nullptr) return;
     used_.insert(field);
     if (!optional) fields_.Require(field);
-    const auto value = fields_.Integer(field, 1, kMostOfField);
+    const auto value = fields_.Integer(field, least, kMostOfField);
     if (value.has_value()) keys_.push_back(absl::StrCat(key, "=", *value));
   }
 
@@ -148,18 +168,37 @@ class ConfigReader {
     }
   }
 
-  // The zoo's heads share the hidden width.
-  void CheckHeadWidth(const Family& family) {
-    used_.insert("head_dim");
-    const auto width = fields_.Integer("head_dim", 1, kMostOfField);
-    const auto hidden = fields_.Integer(family.hidden, 1, kMostOfField);
-    const auto heads = fields_.Integer(family.heads, 1, kMostOfField);
-    if (!width.has_value() || !hidden.has_value() || !heads.has_value() ||
-        (*hidden % *heads == 0 && *width == *hidden / *heads)) {
-      return;
+  // Heads of a width of their own, and of latent attention its parts.
+  void AddHeads(const Family& family) {
+    if (family.has_head_norm) keys_.emplace_back("head_norm=yes");
+    if (!family.is_latent) return AddHeadWidth(family);
+    used_.insert("num_key_value_heads");
+    Add("head_width", "qk_nope_head_dim");
+    Add("kv_rank", "kv_lora_rank");
+    Add("q_rank", "q_lora_rank", /*optional=*/true);
+    Add("rope_width", "qk_rope_head_dim");
+    Add("value_width", "v_head_dim");
+  }
+
+  void AddExperts(const ExpertFields& names) {
+    Add("experts", names.experts);
+    Add("experts_per_token", "num_experts_per_tok");
+    Add("expert_ffn", names.width);
+    Add("shared_experts", names.shared, /*optional=*/true, /*least=*/0);
+    Add("dense_layers", names.dense_layers, /*optional=*/true, /*least=*/0);
+    if (names.every != nullptr) {
+      used_.insert(names.every);
+      if (fields_.Integer(names.every, 0, kMostOfField).value_or(1) != 1) ReportSomeLayers(names.every);
     }
-    fields_.Report("head_dim", absl::StrCat("must be hidden_size / num_attention_heads, is ", *width, " of ", *heads,
-                                            " heads and ", *hidden, ": the zoo cannot express heads of another width"));
+    used_.insert("mlp_only_layers");
+    const auto plain = file_.find("mlp_only_layers");
+    if (plain != file_.end() && !plain->empty()) ReportSomeLayers("mlp_only_layers");
+  }
+
+  // Layers that predict tokens behind the next one.
+  bool PredictsMore() {
+    used_.insert("num_nextn_predict_layers");
+    return fields_.Integer("num_nextn_predict_layers", 0, kMostOfField).value_or(0) > 0;
   }
 
   // Windows make attention cheaper than the zoo's.
@@ -181,6 +220,36 @@ class ConfigReader {
   }
 
  private:
+  // Whether the model is no more than its family, else it is reported what it has beyond.
+  bool IsWithin(const Family& family) {
+    bool is_within = true;
+    for (const Beyond& beyond : kBeyond) {
+      const bool is_read = (beyond.what == "experts" && family.experts.has_value()) ||
+                           (beyond.what == "latent attention" && family.is_latent);
+      const auto field = file_.find(beyond.field);
+      // One expert is none, and a rank that is not set neither.
+      const bool is_used = field != file_.end() && !field->is_null() && *field != 0 && *field != 1;
+      if (is_read || !is_used) continue;
+      fields_.Report(beyond.field, absl::StrCat("stands for ", std::string(beyond.what), ", which cannot be read of ",
+                                                std::string(family.type)));
+      is_within = false;
+    }
+    return is_within;
+  }
+
+  void AddHeadWidth(const Family& family) {
+    used_.insert("head_dim");
+    const auto width = fields_.Integer("head_dim", 1, kMostOfField);
+    const auto hidden = fields_.Integer(family.hidden, 1, kMostOfField);
+    const auto heads = fields_.Integer(family.heads, 1, kMostOfField);
+    if (!width.has_value() || !hidden.has_value() || !heads.has_value()) return;
+    if (*hidden % *heads != 0 || *width != *hidden / *heads) keys_.push_back(absl::StrCat("head_width=", *width));
+  }
+
+  void ReportSomeLayers(const char* field) {
+    fields_.Report(field, "leaves some layers behind the first ones without experts, which the zoo cannot express");
+  }
+
   const json& file_;
   FieldReader fields_;
   std::set<std::string> used_;
@@ -219,16 +288,22 @@ absl::StatusOr<std::string> ReadModelConfig(std::string_view text, std::string_v
   reader.Add("vocab", "vocab_size");
   reader.AddTied(family->is_tied);
   reader.AddElementType();
-  reader.CheckHeadWidth(*family);
+  reader.AddHeads(*family);
+  if (family->experts.has_value()) reader.AddExperts(*family->experts);
   const bool has_window = reader.HasWindow();
+  const bool predicts_more = reader.PredictsMore();
   AddWorkpiece(workpiece, violations, reader.keys());
   if (!violations.empty()) return violations.ToStatus(source);
   const std::string name = absl::StrCat("zoo:transformer?", absl::StrJoin(reader.keys(), "&"));
   const std::string prefix = absl::StrCat(std::string(source), ": ");
   warnings.push_back(absl::StrCat(prefix, "is taken for ", name));
   if (!family->difference.empty()) warnings.push_back(absl::StrCat(prefix, std::string(family->difference)));
-  if (has_window)
+  if (has_window) {
     warnings.push_back(absl::StrCat(prefix, "attention counts as attention to all tokens, without window"));
+  }
+  if (predicts_more) {
+    warnings.push_back(absl::StrCat(prefix, "layers that predict tokens behind the next one are not counted"));
+  }
   std::vector<std::string> ignored = reader.Ignored();
   const std::size_t more = ignored.size() - std::min(ignored.size(), kMaxIgnoredNamed);
   ignored.resize(ignored.size() - more);

@@ -23,6 +23,7 @@ class TableReader {
   explicit TableReader(ViolationList& violations) : violations_(violations) {}
 
   std::vector<ProfileRow> Read(std::string_view text) {
+    text = WithoutByteOrderMark(text);
     while (!text.empty()) {
       ++line_;
       const std::string_view line = TakeLine(text);

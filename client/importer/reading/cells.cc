@@ -21,6 +21,12 @@ std::string_view Stripped(std::string_view text) {
 
 }  // namespace
 
+std::string_view WithoutByteOrderMark(std::string_view text) {
+  constexpr std::string_view kMark = "\xEF\xBB\xBF";
+  if (text.starts_with(kMark)) text.remove_prefix(kMark.size());
+  return text;
+}
+
 std::string_view TakeLine(std::string_view& text) {
   const std::string_view raw = text.substr(0, text.find('\n'));
   text.remove_prefix(std::min(text.size(), raw.size() + 1));

@@ -10,6 +10,9 @@
 
 namespace planwright::client {
 
+// Without the mark of UTF-8 that spreadsheets write first.
+std::string_view WithoutByteOrderMark(std::string_view text);
+
 // Removes the first line from `text`: that line without blanks at its ends.
 std::string_view TakeLine(std::string_view& text);
 

@@ -173,6 +173,7 @@ class JointRequestRun {
     if (limits.stop.stop_requested()) NoteStop(limits, true, plan);
     if (start.has_value()) NoteStart(answer, plan);
     NoteExchanges(plan);
+    NoteMeasured(plan);
     return plan;
   }
 
@@ -323,6 +324,23 @@ class JointRequestRun {
       plan.warnings.emplace_back(
           "boundary_exchanges of variants count only where replicas take turns (replication PER_STAGE)");
       return;
+    }
+  }
+
+  // What rows of a profile that do not count, or cannot be, would hide.
+  void NoteMeasured(Plan& plan) const {
+    if (!graph_.transformer.has_value() || graph_.transformer->measured_layers.empty()) return;
+    int64_t measured = 0;
+    for (const JointStage& stage : plan.joint->stages) measured += stage.measured_layers;
+    if (measured == 0) {
+      plan.warnings.emplace_back(
+          "no layer of the plan was measured: graph.transformer.measured_layers has no rows for its degrees and "
+          "samples "
+          "of a micro-batch, so that its times are estimates");
+    } else if (plan.joint->peak_share_in_use > 1) {
+      plan.warnings.emplace_back(
+          "the devices would do more than their peak: are the times of graph.transformer.measured_layers milliseconds "
+          "of whole passes?");
     }
   }
 
