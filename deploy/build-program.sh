@@ -8,5 +8,8 @@ exec >&2
 
 ./deploy/setup.sh build
 echo "${0##*/}: building build/release/bin/$1"
-cmake --preset release -DPLANWRIGHT_BUILD_TESTS=OFF -DPLANWRIGHT_BUILD_BENCHMARKS=OFF --log-level=WARNING
+# What was configured with tests stays so.
+if [[ ! -e build/release/build.ninja ]]; then
+  cmake --preset release -DPLANWRIGHT_BUILD_TESTS=OFF -DPLANWRIGHT_BUILD_BENCHMARKS=OFF --log-level=WARNING
+fi
 cmake --build --preset release --parallel "$(nproc)" --target "$1"

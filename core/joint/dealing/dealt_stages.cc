@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <iterator>
 #include <numeric>
 
 #include "core/base/units.h"
@@ -125,8 +126,8 @@ int64_t DealtStages::LongestChunkPs(int32_t stage, int32_t layers, int32_t* besi
   const int64_t alone = end.exists ? CutsOf(stage, true) + PassesPs(0, &end) : 0;
   int64_t best = kDoesNotFit;
   for (int32_t beside = 0; beside <= most_beside; ++beside) {
-    const bool is_too_long = alone + beside * alike_.layer_ps() >= best;
-    if (poller_.ShouldStop(kUnitsPerChoice) || is_too_long) break;
+    if (alone + beside * alike_.layer_ps() >= best) break;
+    if (poller_.ShouldStop(kUnitsPerChoice)) return 0;
     const int64_t time =
         std::min(LongestChunkPs(stage, layers, beside, false), LongestChunkPs(stage, layers, beside, true));
     if (time >= best) continue;
@@ -295,6 +296,8 @@ int64_t DealtStages::LeastCap(TimeOfStage time_of, absl::FunctionRef<int64_t(int
         if (own.back() == kDoesNotFit && layers > FewestLayers(stage)) break;
       }
     }
+    // The last times may be those of an interruption.
+    if (poller_.ShouldStopNow()) return 0;
     const std::vector<int64_t> caps = CapsOf(stages);
     const auto found = std::partition_point(caps.begin(), caps.end(),
                                             [&](int64_t cap) { return !Suffices(stages, cap, alike_.count); });

@@ -7,8 +7,6 @@
 
 #include <cstdint>
 #include <map>
-#include <optional>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -18,6 +16,7 @@
 #include "core/joint/dealing/interleaving.h"
 #include "core/joint/dealing/like_layers.h"
 #include "core/joint/slots/cut_shifts.h"
+#include "core/joint/stages/recomputation.h"
 #include "core/joint/stages/stage_table.h"
 
 namespace planwright {
@@ -63,9 +62,9 @@ class DealtStages {
   // Passes, transfers and what is computed again, remembered. Interrupted: 0.
   int64_t ChunkPs(const ChunkOfStage& chunk);
   // Of the longest chunk, which so has as few layers as can be. `beside_end`: of the chunk with the end of the model
-  // how many then, if not null. Interrupted: less than could be.
+  // how many then, if not null. Interrupted: 0.
   int64_t LongestChunkPs(int32_t stage, int32_t layers, int32_t* beside_end);
-  // The passes of its chunks, of which an end of the model lies in one; empty: they do not fit.
+  // The passes of its chunks, of which an end of the model lies in one; empty: they do not fit, or interrupted.
   std::vector<LayerPasses> PassesOf(int32_t stage, const std::vector<int32_t>& layers);
   // What all chunks take. `is_precise`: what each computes again counts by itself, which is some ten times as slow; if
   // not, as if they shared what is left of the device. Interrupted: less than could be.

@@ -53,8 +53,9 @@ class LikeStages {
   // Interrupted: none. REQUIRES: are_alike(); LeastChunkPs() fits.
   std::vector<int32_t> BestCuts(bool by_step);
   // No division's step takes less, task by task (step_loads.h), as far as `needed`; kDoesNotFit. Interrupted: 0, or
-  // less than could be. `again_ps`: what all stages compute again of a micro-batch at least.
+  // less than could be.
   int64_t LeastStepPs(int64_t needed) { return loads_.LeastStepPs(needed); }
+  // The same by what layers wait for. `again_ps`: what all stages compute again of a micro-batch at least, or 0.
   int64_t LeastStepByWaitsPs(int64_t again_ps, int64_t needed) { return loads_.LeastStepByWaitsPs(again_ps, needed); }
 
  private:

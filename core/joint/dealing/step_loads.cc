@@ -110,7 +110,7 @@ int64_t StepLoads::LeastStepPs(int64_t needed) {
   for (const bool is_precise : {false, true}) {
     least = stages_.LeastCap(
         [&](int32_t stage, int32_t layers) {
-          const StepLoad load = LoadOf(stage, layers, is_precise);
+          const StepLoad load = LoadOf(stage, layers, is_precise && stages_.MayBePrecise());
           return load.passes == kDoesNotFit ? kDoesNotFit : load.StepPs();
         },
         [this](int32_t layers) { return SaturatingMultiply(interleaving_.micro_batches, layers * alike_.layer_ps()); },
@@ -121,7 +121,7 @@ int64_t StepLoads::LeastStepPs(int64_t needed) {
   const LayerPrice& layer = alike_.price;
   const bool has_two = interleaving_.chunks == 2 && 0 < layer.forward_ps && layer.forward_ps <= layer.backward_ps;
   if (alike_.are_of_one_kind() && !has_two) return least;
-  const LoadTable loads = LoadsBy(needed, true);
+  const LoadTable loads = LoadsBy(needed, stages_.MayBePrecise());
   if (poller_.ShouldStopNow()) return least;
   return LeastCapFrom(least, needed, [&](int64_t cap) {
     return alike_.are_of_one_kind() ? MayEndBy(cap, loads) : MayHoldOthersBy(cap, loads);

@@ -12,7 +12,6 @@
 #include "core/joint/dealing/like_stages.h"
 #include "core/joint/search/cap_search.h"
 #include "core/joint/search/interleaved_candidates.h"
-#include "core/joint/search/joint_search.h"
 #include "core/joint/slots/chain_cuts.h"
 #include "core/joint/slots/chunk_slots.h"
 #include "core/joint/slots/cut_shifts.h"
@@ -84,8 +83,9 @@ class InterleavedSearch {
     if (bound >= Sought(best_, relative_gap_)) return bound;
     has_fit_ = false;
     ConsiderCuts(candidate, table, dealt);
-    const bool may_be_better = !has_fit_ || bound < Sought(best_, relative_gap_);
-    if (may_be_better && !dealt.are_of_one_kind() && ConsiderAllCuts(candidate, table) && !has_fit_) {
+    // Of layers of one kind what was found is hardly above the bound.
+    const bool may_be_better = !dealt.are_of_one_kind() && bound < Sought(best_, relative_gap_);
+    if ((!has_fit_ || may_be_better) && ConsiderAllCuts(candidate, table) && !has_fit_) {
       return std::numeric_limits<int64_t>::max();
     }
     const int64_t sought = Sought(best_, relative_gap_);
@@ -100,8 +100,10 @@ class InterleavedSearch {
   // Every division. Whether it did: not where there are too many, or there was no time.
   bool ConsiderAllCuts(const InterleavedCandidate& candidate, const StageTable& table) {
     const int64_t chunks = candidate.shape().num_chunks();
+    // As many as there are ways to choose where chunks begin, or where they do not.
+    const int64_t chosen = std::min(chunks - 1, space_.num_layers() - chunks);
     int64_t divisions = 1;
-    for (int64_t cut = 1; cut < chunks && divisions <= kMostDivisions; ++cut) {
+    for (int64_t cut = 1; cut <= chosen && divisions <= kMostDivisions; ++cut) {
       divisions = divisions * (space_.num_layers() - cut) / cut;
     }
     if (divisions > kMostDivisions) return false;
@@ -239,13 +241,13 @@ class InterleavedSearch {
   int64_t Consider(const InterleavedCandidate& candidate, const StageTable& table, const std::vector<int32_t>& cuts) {
     int64_t least = kDoesNotFit;
     for (const std::vector<int64_t>& slots : LayoutsOf(space_, candidate)) {
-      least = std::min(least, ConsiderPlan(table, PlanOf(candidate, cuts, slots)));
+      least = std::min(least, ConsiderPlan(candidate, table, PlanOf(candidate, cuts, slots)));
     }
     return least;
   }
 
-  int64_t ConsiderPlan(const StageTable& table, JointPlan plan) {
-    if (!ChooseModes(table, plan)) return kDoesNotFit;
+  int64_t ConsiderPlan(const InterleavedCandidate& candidate, const StageTable& table, JointPlan plan) {
+    if (!ChooseModes(candidate, table, plan)) return kDoesNotFit;
     CostJointPlan(space_.pricer, space_.places.row(), space_.reserved_bytes, plan);
     if (!IsHeld(space_.places.row(), space_.reserved_bytes, plan)) return kDoesNotFit;
     has_fit_ = true;
@@ -257,18 +259,15 @@ class InterleavedSearch {
   }
 
   // What each stage computes again so that it fits; whether it can.
-  static bool ChooseModes(const StageTable& table, JointPlan& plan) {
-    const auto num_stages = static_cast<int64_t>(plan.stages.size());
-    int64_t from_end = num_stages;
-    for (JointStage& stage : plan.stages) {
+  static bool ChooseModes(const InterleavedCandidate& candidate, const StageTable& table, JointPlan& plan) {
+    for (std::size_t s = 0; s < plan.stages.size(); ++s) {
+      std::vector<JointChunk>& chunks = plan.stages[s].chunks;
       std::vector<LayerRun> runs;
-      runs.reserve(stage.chunks.size());
-      for (const JointChunk& chunk : stage.chunks) runs.push_back({chunk.first_layer, chunk.end_layer()});
-      const auto modes =
-          table.ModesOfRuns(runs, HeldBy(plan.order, plan.micro_batches, from_end, num_stages, plan.chunks).whole);
+      runs.reserve(chunks.size());
+      for (const JointChunk& chunk : chunks) runs.push_back({chunk.first_layer, chunk.end_layer()});
+      const auto modes = table.ModesOfRuns(runs, InFlightOf(candidate, static_cast<int32_t>(s)));
       if (modes.empty()) return false;
-      for (std::size_t chunk = 0; chunk < modes.size(); ++chunk) stage.chunks[chunk].recomputation = modes[chunk];
-      --from_end;
+      for (std::size_t chunk = 0; chunk < modes.size(); ++chunk) chunks[chunk].recomputation = modes[chunk];
     }
     return true;
   }

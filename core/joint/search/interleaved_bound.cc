@@ -18,6 +18,14 @@ namespace {
 // Of all linear programs of a bound; two seconds or three.
 constexpr int64_t kMostWorkOfWaits = 25'000'000;
 
+// Some stage has no less than the mean of the passes of all micro-batches and of the ends of the step. `beside_ps`:
+// what a micro-batch takes beside the passes of its layers.
+int64_t MeanOfStagesPs(const StageTable& table, int32_t num_layers, const SlotShape& shape, int64_t beside_ps) {
+  const int64_t work = SaturatingAdd(table.BasePs(0, num_layers), beside_ps);
+  const int64_t passes = SaturatingMultiply(shape.micro_batches, work);
+  return CeilDivide(SaturatingAdd(passes, table.StepEndPs(0, num_layers)), shape.num_stages);
+}
+
 // Bounds of candidates, closer and closer: the least of all is made closer until it is as close as can be.
 class InterleavedBound {
  public:
@@ -59,22 +67,20 @@ class InterleavedBound {
     const std::vector<SpreadOption> options = OptionsOf(space_, *candidate.family);
     const StageTable& table = *options.front().ClosestAt(candidate.class_number);
     const std::optional<int64_t> again = LeastAgainPs(space_, candidate, table);
-    LikeStages dealt(table, space_.num_layers(), InterleavingOf(space_, candidate, table), poller_);
     if (!again.has_value()) {
       open.bound = known_;
-    } else if (has_steps) {
-      open.bound = std::max(open.bound, dealt.LeastStepByWaitsPs(*again, known_));
-    } else {
-      open.bound = std::max({open.bound, LeastOfWorkPs(candidate, table, *again), dealt.LeastStepPs(known_)});
+      return;
     }
-    if (has_steps) work_left_ -= work;
-  }
-
-  // Some stage has no less than the mean of all micro-batches and of the ends of the step.
-  int64_t LeastOfWorkPs(const InterleavedCandidate& candidate, const StageTable& table, int64_t again) const {
-    const int64_t work = SaturatingAdd(table.BasePs(0, space_.num_layers()), again);
-    const int64_t passes = SaturatingMultiply(candidate.family->micro_batches, work);
-    return CeilDivide(SaturatingAdd(passes, table.StepEndPs(0, space_.num_layers())), candidate.num_stages);
+    const Interleaving interleaving = InterleavingOf(space_, candidate, table);
+    LikeStages dealt(table, space_.num_layers(), interleaving, poller_);
+    if (has_steps) {
+      open.bound = std::max(open.bound, dealt.LeastStepByWaitsPs(*again, known_));
+      work_left_ -= work;
+    } else {
+      const int64_t beside = SaturatingAdd(*again, CutsOf(interleaving));
+      open.bound = std::max({open.bound, MeanOfStagesPs(table, space_.num_layers(), interleaving.shape(), beside),
+                             dealt.LeastStepPs(known_)});
+    }
   }
 
   const JointSpace& space_;
@@ -91,10 +97,8 @@ int64_t BoundInterleaved(const JointSpace& space, const std::vector<PipelineFami
   std::vector<InterleavedCandidate> candidates;
   for (std::size_t at = 0; at < families.size(); ++at) {
     if (poller.ShouldStop(1'000)) return 0;
-    // As LeastOfWorkPs where nothing is computed again.
-    const auto bound_of = [&](const StageTable& table, int32_t stages, int32_t) {
-      const int64_t passes = SaturatingMultiply(families[at].micro_batches, table.BasePs(0, space.num_layers()));
-      return CeilDivide(SaturatingAdd(passes, table.StepEndPs(0, space.num_layers())), stages);
+    const auto bound_of = [&](const StageTable& table, int32_t stages, int32_t chunks) {
+      return MeanOfStagesPs(table, space.num_layers(), {stages, chunks, families[at].micro_batches}, 0);
     };
     ListCandidates(space, families, at, bound_of, known_ps, candidates);
   }
