@@ -48,7 +48,11 @@ run() {
   command=${command//127.0.0.1:50051/127.0.0.1:$port}
   case $1 in
     ./deploy/test.sh) ;; # runs this very test
-    ./deploy/serve.sh) start_server ;;
+    ./deploy/serve.sh)
+      # What it builds is there already, where these are the programs that it builds.
+      if [[ "$bin" -ef build/release/bin ]]; then ./deploy/serve.sh --version; fi
+      start_server
+      ;;
     *--to=html* | *.onnx*)
       if ! eval "$command" >/dev/null 2>"$XDG_STATE_HOME/errors"; then
         grep -E "makes no pages|cannot read any" "$XDG_STATE_HOME/errors"

@@ -300,23 +300,25 @@ FlagGroup ProblemFlags(v1::PlanningProblem& problem, std::vector<std::string>* g
 }
 
 FlagGroup SolverFlags(v1::SolverOptions& options) {
-  return {
-      "Search",
-      {MessageFlag("algorithm", "algorithm", "which algorithm plans (default: auto)", options),
-       MessageFlag("time_limit", "time_limit", "e.g. 500ms, 10s, 2m; a bare number is seconds (default: 60s)", options),
-       MessageFlag("work_limit", "work_limit", "units of work, as the algorithm counts them", options),
-       MessageFlag("gap", "relative_gap", "stop at this relative gap (default: 0, prove)", options),
-       MessageFlag("ideal_limit", "ideal_limit", "ideals that the exact algorithm may store", options),
-       MessageFlag("clusters", "clusters", "parmesan: operators are clustered into that many first (default: 256)",
-                   options),
-       MessageFlag("clustering_alpha", "clustering_alpha",
-                   "parmesan: weight of transfers where operators are clustered (default: 0.001)", options),
-       MessageFlag("refinement_steps", "refinement_steps",
-                   "parmesan: operators that may move across borders of stages at the end (default: 100)", options),
-       MessageFlag("seed", "seed", "where randomised algorithms start, any integer (default: 1)", options),
-       MessageFlag("explain", "explain", "say what one more device, more memory or more bandwidth would bring",
-                   options),
-       MessageFlag("threads", "threads", "never changes the plan (default: all CPUs)", options)}};
+  FlagGroup group{"Search", {}};
+  const auto add = [&](const char* name, const char* path, const char* help) {
+    group.flags.push_back(MessageFlag(name, path, help, options));
+    group.flags.back().field = absl::StrCat("options.", path);
+  };
+  add("algorithm", "algorithm", "which algorithm plans (default: auto)");
+  add("time_limit", "time_limit", "e.g. 500ms, 10s, 2m; a bare number is seconds (default: 60s)");
+  add("work_limit", "work_limit", "units of work, as the algorithm counts them");
+  add("gap", "relative_gap", "stop at this relative gap (default: 0, prove)");
+  add("ideal_limit", "ideal_limit", "ideals that the exact algorithm may store");
+  add("clusters", "clusters", "parmesan: operators are clustered into that many first (default: 256)");
+  add("clustering_alpha", "clustering_alpha",
+      "parmesan: weight of transfers where operators are clustered (default: 0.001)");
+  add("refinement_steps", "refinement_steps",
+      "parmesan: operators that may move across borders of stages at the end (default: 100)");
+  add("seed", "seed", "where randomised algorithms start, any integer (default: 1)");
+  add("explain", "explain", "say what one more device, more memory or more bandwidth would bring");
+  add("threads", "threads", "never changes the plan (default: all CPUs)");
+  return group;
 }
 
 }  // namespace planwright::client

@@ -213,18 +213,39 @@ absl::StatusOr<std::vector<std::vector<std::string>>> NestedStrings(std::string_
   return Wrong("must be a list of lists of names, which is not closed");
 }
 
+// Flags of `planwright plan` that fix what the arguments say.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 6> kPlanFlags = {
+    {{"global-batch-size", "global_batch"},
+     {kTensor, "tensor_degrees"},
+     {kContext, "context_degrees"},
+     {kExpert, "expert_degrees"},
+     {kRanks, "stages"},
+     {"micro-batch-size", "samples"}}};
+
+// Degrees are not stages of whole layers; the joint search plans with them.
 absl::Status CheckWholeLayers(const std::map<std::string, std::string, std::less<>>& arguments) {
+  std::string divides;
   for (const std::string_view name : {kTensor, kContext, kExpert}) {
     const auto given = CountOf(arguments, name);
     if (!given.ok()) return given.status();
-    const std::size_t degree = given->value_or(1);
-    if (degree == 1) continue;
-    return Wrong(
-        absl::StrCat("--", std::string(name), " ", degree,
-                     " divides layers among devices, which is not read from arguments; save the plan that they "
-                     "come from (`planwright plan --save=FILE`) and evaluate that"));
+    if (divides.empty() && given->value_or(1) > 1) {
+      divides = absl::StrCat("--", std::string(name), " ", given->value_or(1));
+    }
   }
-  return absl::OkStatus();
+  if (divides.empty()) return absl::OkStatus();
+  std::string planned = "planwright plan";
+  if (!arguments.contains("global-batch-size")) planned += " --global_batch=SAMPLES";
+  for (const auto& [name, flag] : kPlanFlags) {
+    const auto given = CountOf(arguments, name);
+    if (!given.ok()) return given.status();
+    if (given->has_value()) absl::StrAppend(&planned, " --", std::string(flag), "=", **given);
+  }
+  return Wrong(absl::StrCat(divides,
+                            " divides layers among devices, which is not read from arguments. Cost it with these "
+                            "degrees by `",
+                            planned,
+                            " ...`; or save the plan that the arguments come from (`planwright plan --save=FILE`) and "
+                            "evaluate that"));
 }
 
 // Of Python and TOML. No name of a module has a "#".

@@ -357,6 +357,7 @@ TEST_F(ProgramTest, NamesTheFlagsBesideTheFieldsThatTheySet) {
   add("problem.num_replicas", "must be 1");
   add("problem.schedule", "must be unset");
   add("problem.micro_batches", "must divide the global batch of 512, is 7");
+  add("options.relative_gap", "must be in [0, 1)");
   service_.plan = [&] { return WithDetail(absl::InvalidArgumentError("x"), bad_request); };
   const char* const rest =
       "error: problem.joint.global_batch (--global_batch): must be set beside other settings of the joint search\n"
@@ -364,13 +365,14 @@ TEST_F(ProgramTest, NamesTheFlagsBesideTheFieldsThatTheySet) {
       "error: problem.num_replicas: must be 1\n"
       "error: problem.schedule (--schedule): must be unset\n"
       "error: problem.micro_batches (--micro_batches): must divide the global batch of 512, is 7\n"
+      "error: options.relative_gap (--gap): must be in [0, 1)\n"
       "Mend what is named above and try again.\n";
-  Plan({"--tokens-within", "2e12/30d", "--samples=1,3", "--schedule=gpipe", "--micro_batches=7"});
+  Plan({"--tokens-within", "2e12/30d", "--samples=1,3", "--schedule=gpipe", "--micro_batches=7", "--gap=2"});
   EXPECT_EQ(Unwrapped(err_.str()),
             absl::StrCat("error: problem.joint.target_tokens_per_second (--tokens_within): must not be set unless "
                          "problem.objective is MIN_DEVICES\n",
                          rest));
-  Plan({"--target_tokens_per_second=1e6", "--samples=1,3", "--schedule=gpipe", "--micro_batches=7"});
+  Plan({"--target_tokens_per_second=1e6", "--samples=1,3", "--schedule=gpipe", "--micro_batches=7", "--gap=2"});
   EXPECT_EQ(Unwrapped(err_.str()),
             absl::StrCat("error: problem.joint.target_tokens_per_second (--target_tokens_per_second): must not be set "
                          "unless problem.objective is MIN_DEVICES\n",
@@ -498,7 +500,40 @@ TEST_F(ProgramTest, AsksForTheMemoryOfTrainingTransformers) {
   EXPECT_EQ(asked({"--workload=inference"}, "zoo:bert-large"), " SCHEDULE_KIND_UNSPECIFIED");
   EXPECT_EQ(asked({"--objective=min_latency"}, "zoo:bert-large"), " SCHEDULE_KIND_UNSPECIFIED");
   EXPECT_EQ(asked({"--schedule=periodic"}, "zoo:bert-large"), " SCHEDULE_KIND_PERIODIC");
+  EXPECT_EQ(asked({}, "zoo:mixtral-8x7b"), "adam_mixed SCHEDULE_KIND_ONE_F_ONE_B");
   EXPECT_EQ(asked({}, "zoo:resnet50"), " SCHEDULE_KIND_UNSPECIFIED");
+  // However the model is given.
+  const std::string shape = ::testing::TempDir() + "/program_test_shape.json";
+  std::ofstream(shape) << R"({"operators": [{"name": "layer.0/a"}], "transformer": {"layers": 1}})";
+  EXPECT_EQ(asked({}, shape), "adam_mixed SCHEDULE_KIND_ONE_F_ONE_B");
+}
+
+TEST_F(ProgramTest, RefusesTimesThatDoNotCount) {
+  const std::string shape = ::testing::TempDir() + "/program_test_shape.json";
+  std::ofstream(shape) << R"({"operators": [{"name": "layer.0/a"}], "transformer": {"layers": 1}})";
+  const std::string times = ::testing::TempDir() + "/program_test_times.csv";
+  std::ofstream(times) << "name,forward_ms,backward_ms\nlayer.0/a,1,2\n";
+  const std::string layers = ::testing::TempDir() + "/program_test_layers.csv";
+  // As spreadsheets write it.
+  std::ofstream(layers) << "\xEF\xBB\xBFlayer,micro_batch,forward_ms,backward_ms\nlayer,1,1,2\n";
+  const auto run = [&](std::vector<std::string> flags) {
+    flags.insert(flags.begin(), {"plan", "--graph=" + shape, "--cluster=zoo:c"});
+    return Run(flags);
+  };
+  EXPECT_EQ(run({"--profile=" + times}), ExitCode::kOk) << err_.str();
+  EXPECT_EQ(run({"--profile=" + times, "--global_batch=4"}), ExitCode::kUsage);
+  EXPECT_THAT(Unwrapped(err_.str()), HasSubstr("--profile has times of operators, which do not count"));
+  EXPECT_EQ(run({"--layer_times=" + layers, "--global_batch=4"}), ExitCode::kOk) << err_.str();
+  EXPECT_EQ(run({"--layer_times=" + layers}), ExitCode::kUsage);
+  EXPECT_THAT(Unwrapped(err_.str()), HasSubstr("--layer_times counts beside --global_batch only"));
+}
+
+TEST_F(ProgramTest, HintsAtDegreesWhereATransformerHasNoPlanInTime) {
+  service_.plan = [] { return absl::DeadlineExceededError("no plan was found within the work limit"); };
+  EXPECT_NE(Run({"plan", "--graph=zoo:llama3-70b", "--cluster=zoo:c"}), ExitCode::kOk);
+  EXPECT_THAT(Unwrapped(err_.str()), HasSubstr("--global_batch=SAMPLES may divide operators among tensor ranks"));
+  EXPECT_NE(Run({"plan", "--graph=zoo:resnet50", "--cluster=zoo:c"}), ExitCode::kOk);
+  EXPECT_THAT(err_.str(), Not(HasSubstr("--global_batch")));
 }
 
 TEST_F(ProgramTest, SavesThePlanBesideTheReport) {

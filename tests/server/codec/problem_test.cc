@@ -131,6 +131,20 @@ TEST(ProblemCodecTest, PatternsOverlapUnlessToldOtherwise) {
   EXPECT_EQ(Decode(v1::PlanningProblem(), violations).overlap, Overlap::kSerial);
 }
 
+TEST(ProblemCodecTest, NamesADeviceOfAHost) {
+  Cluster cluster = TwoDevices();
+  cluster.devices[1].name = "host3/gpu0";
+  Violations violations;
+  DecodeProblem(
+      Wire<v1::PlanningProblem>(R"pb(devices_to_use { excluded_devices: "host3" excluded_devices: "host" })pb"),
+      TwoOperatorsOfModel(), cluster, FieldPath("problem"), violations);
+  EXPECT_THAT(
+      Lines(violations),
+      ElementsAre("problem.devices_to_use.excluded_devices[0]: must name a device of the cluster, is \"host3\"; "
+                  "devices of that host are \"host3/gpu0\" and so on",
+                  "problem.devices_to_use.excluded_devices[1]: must name a device of the cluster, is \"host\""));
+}
+
 TEST(ProblemCodecTest, ReportsEveryNameThatResolvesToNothing) {
   Violations violations;
   Decode(Wire<v1::PlanningProblem>(R"pb(

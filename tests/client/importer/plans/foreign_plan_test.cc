@@ -196,6 +196,12 @@ TEST(ForeignPlanTest, SaysWhatIsWrong) {
   EXPECT_THAT(ErrorInPlan("--pipeline-model-parallel-size 2"), HasSubstr("must have --num-layers"));
   EXPECT_EQ(ErrorInPlan("--pipeline-model-parallel-size 3 --pipeline-model-parallel-layout 'Et|tL'"),
             "p: the layout has 2 stages, no multiple of the 3 of --pipeline-model-parallel-size");
+  EXPECT_THAT(
+      ErrorInPlan("--num-layers 2 --pipeline-model-parallel-size 2 --tensor-model-parallel-size 8 "
+                  "--micro-batch-size 2"),
+      HasSubstr("--tensor-model-parallel-size 8 divides layers among devices, which is not read from arguments. "
+                "Cost it with these degrees by `planwright plan --global_batch=SAMPLES --tensor_degrees=8 "
+                "--stages=2 --samples=2 ...`"));
   EXPECT_EQ(ErrorInPlan("1,,1"), "p: must be counts of layers, such as 9,11");
   EXPECT_EQ(ErrorInPlan("[['layers.0', 'layers.x']]"), "p: \"layers.x\" is no layer");
   EXPECT_EQ(ErrorInPlan("[['layers.0'"), "p: must be a list of lists of names, which is not closed");

@@ -738,6 +738,22 @@ TEST(JointRequestTest, MeasuredTimesWinOverComputedOnes) {
   EXPECT_LT(uneven->objective, slower->objective);
 }
 
+TEST(JointRequestTest, WarnsOfRowsThatDoNotCountOrCannotBe) {
+  JointTestRequest request = RequestOf("llama3-8b", "dgx-h100:1", 64);
+  const auto is_unused = Contains(HasSubstr("no layer of the plan was measured"));
+  const auto is_too_fast = Contains(HasSubstr("more than their peak"));
+  request.graph.transformer->measured_layers = RowsOf(request, 1);
+  EXPECT_THAT(Make(request)->warnings, AllOf(Not(is_unused), Not(is_too_fast)));
+  // As if seconds were milliseconds.
+  request.graph.transformer->measured_layers = RowsOf(request, 1e-3);
+  EXPECT_THAT(Make(request)->warnings, is_too_fast);
+  MeasuredLayer row;
+  row.layer = "layer";
+  row.tensor_degree = 3;
+  request.graph.transformer->measured_layers = {row};
+  EXPECT_THAT(Make(request)->warnings, is_unused);
+}
+
 TEST(JointRequestTest, WarnsOfWorkThatIsNotCounted) {
   JointTestRequest request = RequestOf("llama3-8b", "dgx-h100:1", 64);
   request.problem.joint->num_stages = 1;
