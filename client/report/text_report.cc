@@ -353,12 +353,21 @@ std::string EvaluationReport(const v1::EvaluatePlanResponse& evaluation, const s
                              const CpuNames& cpus) {
   if (evaluation.valid()) return absl::StrCat("The plan is valid.\n", PlanReport(evaluation.plan(), title, cpus));
   std::vector<std::string> violations;
+  bool is_costed_otherwise = false;
   for (const v1::PlanViolation& violation : evaluation.violations()) {
     violations.push_back(absl::StrCat(violation.field(), ": ", violation.description()));
+    is_costed_otherwise = is_costed_otherwise || violation.field() == "plan.objective_ms";
   }
+  const std::string hint = !is_costed_otherwise
+                               ? ""
+                               : Wrapped(
+                                     "Of a plan that was changed by hand the numbers do not hold: --recost costs "
+                                     "what it chooses, and shows what else is wrong.",
+                                     0) +
+                                     "\n";
   const std::string text =
       absl::StrCat("The plan is not valid: ", CountedText(evaluation.violations_size(), "violation", "violations"),
-                   ".\n", ListText(violations));
+                   ".\n", hint, ListText(violations));
   if (evaluation.plan().stages().empty()) return text;
   return absl::StrCat(text, "\n", PlanReport(evaluation.plan(), title, cpus));
 }

@@ -43,6 +43,47 @@ void ForgetOtherMemory(const v1::PlanningProblem& asked, v1::PlanningProblem& pr
   if (is_other_kind) memory.clear_reserved_bytes();
 }
 
+v1::Stage ChosenOf(const v1::Stage& stage) {
+  v1::Stage chosen;
+  chosen.set_index(stage.index());
+  *chosen.mutable_operators() = stage.operators();
+  *chosen.mutable_ring_order() = stage.ring_order();
+  for (const v1::Replica& replica : stage.replicas()) {
+    v1::Replica& to = *chosen.add_replicas();
+    to.set_device(replica.device());
+    to.set_copy(replica.copy());
+  }
+  if (!stage.has_joint()) return chosen;
+  v1::JointStage& joint = *chosen.mutable_joint();
+  joint.set_tensor_degree(stage.joint().tensor_degree());
+  joint.set_context_degree(stage.joint().context_degree());
+  joint.set_expert_degree(stage.joint().expert_degree());
+  joint.set_data_degree(stage.joint().data_degree());
+  *joint.mutable_chunks() = stage.joint().chunks();
+  return chosen;
+}
+
+// What the plan chose, without what follows from it: of a plan that somebody changed that would be wrong.
+v1::Plan ChosenOf(const v1::Plan& plan) {
+  v1::Plan chosen;
+  chosen.set_graph_digest(plan.graph_digest());
+  chosen.set_cluster_digest(plan.cluster_digest());
+  if (plan.has_problem()) *chosen.mutable_problem() = plan.problem();
+  for (const v1::Stage& stage : plan.stages()) *chosen.add_stages() = ChosenOf(stage);
+  if (plan.has_schedule()) *chosen.mutable_schedule() = plan.schedule();
+  // Patterns repeat after it.
+  if (plan.schedule().tasks().empty()) chosen.mutable_schedule()->clear_period_ms();
+  if (!plan.has_joint()) return chosen;
+  v1::JointPlan& joint = *chosen.mutable_joint();
+  joint.set_schedule(plan.joint().schedule());
+  joint.set_chunks_per_stage(plan.joint().chunks_per_stage());
+  joint.set_optimizer_sharding(plan.joint().optimizer_sharding());
+  joint.set_degrees(plan.joint().degrees());
+  joint.set_micro_batch_samples(plan.joint().micro_batch_samples());
+  joint.set_micro_batches(plan.joint().micro_batches());
+  return chosen;
+}
+
 class EvaluateCommand final : public Command {
  public:
   std::string_view name() const override { return "evaluate"; }
@@ -53,7 +94,8 @@ class EvaluateCommand final : public Command {
            "A plan is what `planwright plan --output=json` prints, text proto, a split of device-placement, or what\n"
            "others run: a layout or the arguments of Megatron-LM, torchtitan's list, vLLM's counts, PipeDream's graph\n"
            "with stages, Piper's plan; those take the accelerators of the cluster in their order. It is judged under\n"
-           "its own problem unless flags say otherwise. Exit code 3: the plan is not valid.\n"
+           "its own problem unless flags say otherwise. Numbers that it states, such as its memory, must be right;\n"
+           "--recost forgets them, as for a plan that was changed by hand. Exit code 3: the plan is not valid.\n"
            "\n"
            "Examples:\n"
            "  planwright plan --graph=zoo:bert-large --cluster=zoo:pcie:4 --output=json --output_file=plan.json\n"
@@ -64,7 +106,11 @@ class EvaluateCommand final : public Command {
   }
 
   std::vector<FlagGroup> Flags() override {
-    return given_.WithFileFlags({given_.Flags(), ProblemFlags(problem_, &settings_), server_.Flags(), output_.Flags()});
+    FlagGroup given = given_.Flags();
+    given.flags.push_back(
+        SwitchFlag("recost", "take what the plan chooses, and cost it anew, whatever numbers it states", recost_));
+    return given_.WithFileFlags(
+        {std::move(given), ProblemFlags(problem_, &settings_), server_.Flags(), output_.Flags()});
   }
 
   absl::StatusOr<ExitCode> Run(Environment& environment) override {
@@ -94,7 +140,7 @@ class EvaluateCommand final : public Command {
     // 0 and false would not be merged, lists would be appended.
     for (const std::string& path : settings_) ClearFieldAt(path, problem);
     problem.MergeFrom(problem_);
-    *request.mutable_plan() = std::move(given.plan);
+    *request.mutable_plan() = recost_ ? ChosenOf(given.plan) : std::move(given.plan);
     MoveSources(std::move(given.input), request);
     return request;
   }
@@ -102,6 +148,7 @@ class EvaluateCommand final : public Command {
   v1::PlanningProblem problem_;
   // What flags set of it.
   std::vector<std::string> settings_;
+  bool recost_ = false;
   ServerFlags server_;
   GivenPlanFlags given_{server_};
   OutputFlags output_;

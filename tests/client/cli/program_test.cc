@@ -1,6 +1,7 @@
 #include "client/cli/program.h"
 
 #include <gmock/gmock.h>
+#include <google/protobuf/text_format.h>
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -628,6 +629,31 @@ TEST_F(EvaluateTest, ThePlansOwnProblemCountsMoreThanTheFiles) {
   EXPECT_EQ(service_.evaluate_request.problem().memory_model().kind(), v1::MemoryModel::KIND_COMPONENTS);
   Evaluate(R"({"problem": {"overlap": "OVERLAP_SERIAL"}})", {"--overlap=overlapped"});
   EXPECT_EQ(service_.evaluate_request.problem().overlap(), v1::OVERLAP_OVERLAPPED);
+}
+
+TEST_F(EvaluateTest, NumbersOfAChangedPlanAreForgottenWhenTold) {
+  const std::string plan = R"({"objective_ms": 7, "estimate": {"bubble_fraction": 0.5},
+      "stages": [{"operators": ["1"], "compute_ms": 3, "replicas": [{"device": "acc0", "load_ms": 7}],
+                  "joint": {"tensor_degree": 1, "forward_ms": 2, "chunks": [{"layers": ["layer.0"]}]}}],
+      "schedule": {"kind": "SCHEDULE_KIND_ONE_F_ONE_B", "period_ms": 7}, "devices": [{"device": "acc0", "load_ms": 7}],
+      "joint": {"micro_batches": 4, "simulated_step_ms": 7}})";
+  Evaluate(plan);
+  EXPECT_EQ(service_.evaluate_request.plan().objective_ms(), 7);
+  Evaluate(plan, {"--recost"});
+  v1::Plan chosen;
+  ASSERT_TRUE(google::protobuf::TextFormat::ParseFromString(
+      R"pb(stages {
+             operators: "1"
+             replicas { device: "acc0" }
+             joint {
+               tensor_degree: 1
+               chunks { layers: "layer.0" }
+             }
+           }
+           schedule { kind: SCHEDULE_KIND_ONE_F_ONE_B }
+           joint { micro_batches: 4 })pb",
+      &chosen));
+  EXPECT_EQ(service_.evaluate_request.plan().DebugString(), chosen.DebugString());
 }
 
 TEST_F(EvaluateTest, LimitsOfThePlansModeMeanNothingInAnother) {

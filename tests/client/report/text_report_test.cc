@@ -283,6 +283,9 @@ TEST(TextReportTest, AnInvalidPlanListsItsViolations) {
             "  -  plan.stages[0].operators[1]: is placed twice\n");
   *evaluation.mutable_plan() = Wire<v1::Plan>(kPlan);
   EXPECT_THAT(EvaluationReport(evaluation, "g"), HasSubstr("\n\ng: 12.500 ms"));
+  EXPECT_THAT(EvaluationReport(evaluation, "g"), Not(HasSubstr("--recost")));
+  evaluation.add_violations()->set_field("plan.objective_ms");
+  EXPECT_THAT(EvaluationReport(evaluation, "g"), HasSubstr("--recost costs what it chooses"));
 }
 
 TEST(TextReportTest, AValidPlanIsCalledSo) {
