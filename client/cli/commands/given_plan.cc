@@ -1,6 +1,8 @@
 #include "client/cli/commands/given_plan.h"
 
 #include <filesystem>
+#include <set>
+#include <string_view>
 #include <system_error>
 #include <utility>
 
@@ -19,6 +21,17 @@ namespace {
 bool IsKept(const std::string& name) {
   std::error_code ignored;
   return name.starts_with("plans/") && !std::filesystem::exists(name, ignored);
+}
+
+// As interleaved layouts do.
+bool HasDeviceOfSeveralStages(const v1::Plan& plan) {
+  std::set<std::string_view> devices;
+  for (const v1::Stage& stage : plan.stages()) {
+    for (const v1::Replica& replica : stage.replicas()) {
+      if (!devices.insert(replica.device()).second) return true;
+    }
+  }
+  return false;
 }
 
 absl::StatusOr<v1::Plan> FetchPlan(const std::string& name, const ServerFlags& server, const Environment& environment) {
@@ -76,6 +89,8 @@ v1::PlanningProblem GivenPlan::Problem(const v1::PlanningProblem& asked) const {
   if (input.graph().has_transformer()) *request.mutable_graph()->mutable_transformer() = input.graph().transformer();
   *request.mutable_problem() = input.problem();
   request.mutable_problem()->MergeFrom(asked);
+  const bool is_any_split = request.problem().split() == v1::SPLIT_UNSPECIFIED;
+  if (is_any_split && HasDeviceOfSeveralStages(plan)) request.mutable_problem()->set_split(v1::SPLIT_NON_CONTIGUOUS);
   AskForTrainingMemory(request, model);
   return request.problem();
 }

@@ -30,7 +30,8 @@ struct GivenPlan {
   // What the graph is, as InputFlags::model.
   std::string model;
 
-  // What the plan says, else what the graph's file and `asked` say: training as people do it, where the model tells.
+  // What the plan says, else what the graph's file and `asked` say: training as people do it, where the model
+  // tells, and stages that need not be contiguous where a device has several.
   v1::PlanningProblem Problem(const v1::PlanningProblem& asked = {}) const;
 };
 

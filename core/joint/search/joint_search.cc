@@ -30,9 +30,11 @@ namespace {
 // Above every step; twice of it fits.
 constexpr int64_t kNoStep = std::numeric_limits<int64_t>::max() / 8;
 constexpr std::size_t kEqualStagesListed = 5;
-// Units of work of the bound of simulated steps, some 0.3 s, and how many more for passes whose labels are as many as
-// there are.
-constexpr int64_t kMostWorkOfBound = 150'000'000;
+// Units of work of the bound of simulated steps by its number of families, some 0.3 s to 1.5 s, more of unlike layers;
+// and how many more for passes whose labels are as many as there are.
+constexpr int64_t kWorkOfFamily = 10'000'000;
+constexpr int64_t kLeastWorkOfBound = 150'000'000;
+constexpr int64_t kMostWorkOfBound = 750'000'000;
 constexpr int64_t kMostWorkOfAllWaits = 30'000'000;
 // The first limits are below what is needed by one part in so many, the last ones as far above what is known.
 constexpr std::array<int64_t, 2> kFirstLimits = {6, 16};
@@ -271,7 +273,8 @@ class JointSearch {
   int64_t BoundPlainSteps(const JointSpace& space, const std::vector<PipelineFamily>& families, int64_t needed) {
     std::priority_queue<OpenFamily, std::vector<OpenFamily>, std::greater<>> open;
     for (std::size_t i = 0; i < families.size(); ++i) open.push({families[i].busiest_passes_ps, 0, i});
-    int64_t work_left = kMostWorkOfBound;
+    const auto count = static_cast<int64_t>(families.size());
+    int64_t work_left = std::clamp(count * kWorkOfFamily, kLeastWorkOfBound, kMostWorkOfBound);
     int64_t work_left_of_all = kMostWorkOfAllWaits;
     while (!open.empty() && open.top().bound_ps < needed) {
       OpenFamily least = open.top();

@@ -84,7 +84,7 @@ Warnings
 }
 
 TEST(TextReportTest, LinesFitTheTerminal) {
-  v1::Plan plan = Wire<v1::Plan>(kPlan);
+  auto plan = Wire<v1::Plan>(kPlan);
   plan.mutable_stages(0)->set_operators(0, "a/name/that/goes/on/and/on");
   plan.mutable_stages(0)->mutable_replicas(0)->set_device("rack0/host0/accelerator0");
   plan.mutable_devices(0)->set_device("rack0/host0/accelerator0");
@@ -94,7 +94,7 @@ TEST(TextReportTest, LinesFitTheTerminal) {
 }
 
 TEST(TextReportTest, LongTimesScale) {
-  v1::Plan plan = Wire<v1::Plan>(kPlan);
+  auto plan = Wire<v1::Plan>(kPlan);
   plan.set_objective_ms(1'271'000);
   plan.mutable_stages(0)->set_load_ms(1'271'000);
   plan.mutable_devices(0)->set_load_ms(1'271'000);
@@ -105,7 +105,7 @@ TEST(TextReportTest, LongTimesScale) {
 }
 
 TEST(TextReportTest, EqualDevicesShareARow) {
-  v1::Plan plan = Wire<v1::Plan>(kPlan);
+  auto plan = Wire<v1::Plan>(kPlan);
   for (int i = 2; i < 4; ++i) {
     v1::DeviceUsage& copy = *plan.add_devices();
     copy = plan.devices(0);
@@ -128,7 +128,7 @@ TEST(TextReportTest, IdleTimeIsThatOfAccelerators) {
 }
 
 TEST(TextReportTest, WarnsFirstWhereAcceleratorsWaitForACpu) {
-  v1::Plan plan = Wire<v1::Plan>(kPlan);
+  auto plan = Wire<v1::Plan>(kPlan);
   plan.mutable_devices(2)->set_load_ms(100);
   plan.set_objective_ms(100);
   EXPECT_THAT(
@@ -149,7 +149,7 @@ TEST(CpusOfTest, NamesDevicesAndGroups) {
 }
 
 TEST(TextReportTest, SaysThatAPlanIsProvenOptimal) {
-  v1::Plan plan = Wire<v1::Plan>(kPlan);
+  auto plan = Wire<v1::Plan>(kPlan);
   plan.mutable_provenance()->set_proven_optimal(true);
   EXPECT_THAT(PlanReport(plan, ""), StartsWith("12.500 ms per micro-batch, proven optimal\n"));
 }
@@ -157,7 +157,7 @@ TEST(TextReportTest, SaysThatAPlanIsProvenOptimal) {
 // What is proven of a plan of the joint search is its step task by task; its objective, the closed form, may have a
 // gap.
 TEST(TextReportTest, ProvesTheStepOfAJointPlanTaskByTask) {
-  v1::Plan plan = Wire<v1::Plan>(R"pb(
+  auto plan = Wire<v1::Plan>(R"pb(
     objective_ms: 12.5
     lower_bound_ms: 12.4
     relative_gap: 0.008
@@ -178,7 +178,7 @@ TEST(TextReportTest, ProvesTheStepOfAJointPlanTaskByTask) {
 
 // On grids, explicit links and matrices nobody has proven what a choice is worth.
 TEST(TextReportTest, SaysWhereTheWorthOfChoicesIsNotProven) {
-  v1::Plan plan = Wire<v1::Plan>(R"pb(
+  auto plan = Wire<v1::Plan>(R"pb(
     objective_ms: 10
     joint {
       worth { without: "sharding" step_ms: 12 }
@@ -196,7 +196,7 @@ TEST(TextReportTest, SaysWhereTheWorthOfChoicesIsNotProven) {
 }
 
 TEST(TextReportTest, CountsReplicasAndTheirAllReduceInLinesThatFit) {
-  v1::Plan plan = Wire<v1::Plan>(kPlan);
+  auto plan = Wire<v1::Plan>(kPlan);
   EXPECT_THAT(PlanReport(plan, ""), Not(HasSubstr("reduce ms")));
   v1::Stage& stage = *plan.mutable_stages(0);
   stage.set_allreduce_ms(1.25);
@@ -213,7 +213,7 @@ TEST(TextReportTest, CountsReplicasAndTheirAllReduceInLinesThatFit) {
 }
 
 TEST(TextReportTest, SaysHowManyDevicesMeetTheTarget) {
-  v1::Plan plan = Wire<v1::Plan>(R"pb(
+  auto plan = Wire<v1::Plan>(R"pb(
     objective_ms: 12.5
     lower_bound_ms: 5
     problem { objective: OBJECTIVE_MIN_DEVICES target_period_ms: 20 }
@@ -234,7 +234,7 @@ TEST(TextReportTest, SaysHowManyDevicesMeetTheTarget) {
 }
 
 TEST(TextReportTest, AStageAloneIsNotAheadOfAnybody) {
-  v1::Plan plan = Wire<v1::Plan>(R"pb(
+  auto plan = Wire<v1::Plan>(R"pb(
     objective_ms: 12.5
     explanation { bottleneck: "device a: 12.500 ms of work" slack_ms: 12.5 }
     devices { device: "a" stages: 0 load_ms: 12.5 }
@@ -248,7 +248,7 @@ TEST(TextReportTest, AStageAloneIsNotAheadOfAnybody) {
 }
 
 TEST(TextReportTest, LinesOfWidePlansFit) {
-  v1::Plan plan = Wire<v1::Plan>(kPlan);
+  auto plan = Wire<v1::Plan>(kPlan);
   v1::DeviceUsage& device = *plan.mutable_devices(0);
   device.set_device(std::string(200, 'd'));
   for (int stage = 0; stage < 100; ++stage) device.add_stages(stage);
@@ -268,7 +268,7 @@ TEST(TextReportTest, NamesFewIdleDevicesAndCountsTheRest) {
 }
 
 TEST(TextReportTest, SaysNothingOfBackwardPassesForInference) {
-  v1::Plan plan = Wire<v1::Plan>(kPlan);
+  auto plan = Wire<v1::Plan>(kPlan);
   plan.mutable_problem()->set_workload(v1::WORKLOAD_INFERENCE);
   EXPECT_THAT(PlanReport(plan, ""), Not(HasSubstr("backward")));
 }
