@@ -238,7 +238,8 @@ absl::Status CheckWholeLayers(const std::map<std::string, std::string, std::less
   for (const auto& [name, flag] : kPlanFlags) {
     const auto given = CountOf(arguments, name);
     if (!given.ok()) return given.status();
-    if (given->has_value()) absl::StrAppend(&planned, " --", std::string(flag), "=", **given);
+    const std::optional<std::size_t> count = *given;
+    if (count.has_value()) absl::StrAppend(&planned, " --", std::string(flag), "=", *count);
   }
   return Wrong(absl::StrCat(divides,
                             " divides layers among devices, which is not read from arguments. Cost it with these "

@@ -631,6 +631,19 @@ TEST_F(EvaluateTest, ThePlansOwnProblemCountsMoreThanTheFiles) {
   EXPECT_EQ(service_.evaluate_request.problem().overlap(), v1::OVERLAP_OVERLAPPED);
 }
 
+TEST_F(EvaluateTest, DevicesOfAPlanMayHaveSeveralStages) {
+  const auto split = [this](const char* second, std::vector<std::string> flags = {}) {
+    Evaluate(absl::StrCat(R"({"stages": [{"operators": ["1"], "replicas": [{"device": "acc0"}]},
+                                         {"operators": [], "replicas": [{"device": ")",
+                          second, R"("}]}]})"),
+             std::move(flags));
+    return service_.evaluate_request.problem().split();
+  };
+  EXPECT_EQ(split("acc1"), v1::SPLIT_UNSPECIFIED);
+  EXPECT_EQ(split("acc0"), v1::SPLIT_NON_CONTIGUOUS);
+  EXPECT_EQ(split("acc0", {"--split=contiguous"}), v1::SPLIT_CONTIGUOUS);
+}
+
 TEST_F(EvaluateTest, NumbersOfAChangedPlanAreForgottenWhenTold) {
   const std::string plan = R"({"objective_ms": 7, "estimate": {"bubble_fraction": 0.5},
       "stages": [{"operators": ["1"], "compute_ms": 3, "replicas": [{"device": "acc0", "load_ms": 7}],
