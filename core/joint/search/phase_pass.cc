@@ -23,6 +23,7 @@ LongestPasses Share(const LongestPasses& sum, int64_t parts) {
 // By depth. Blocks of one class never overlap, wherever the first begins.
 std::vector<int64_t> BlocksLeft(const Places& places, int64_t devices) {
   std::vector<Places::Span> spans;
+  spans.reserve(static_cast<std::size_t>(places.row().num_classes()));
   for (int32_t number = 0; number < places.row().num_classes(); ++number) {
     spans.push_back(places.SpanOf(number, devices));
   }
