@@ -122,7 +122,7 @@ TEST(TextReportTest, EqualDevicesShareARow) {
 }
 
 TEST(TextReportTest, IdleTimeIsThatOfAccelerators) {
-  const v1::Plan plan = Wire<v1::Plan>(kPlan);
+  const auto plan = Wire<v1::Plan>(kPlan);
   EXPECT_THAT(PlanReport(plan, "", {"cpu0"}), HasSubstr("accelerators in use idle 0.0 % of the time\n"));
   EXPECT_THAT(PlanReport(plan, "", {"cpu0"}), Not(HasSubstr("busiest device is a CPU")));
 }
