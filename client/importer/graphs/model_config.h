@@ -1,9 +1,9 @@
 // config.json as Hugging Face's models carry it: the shape of a decoder-only transformer, which becomes the zoo's
 // parametric one.
 //
-// Families: Llama, Mistral, Qwen 2 and 3 (grouped queries, SwiGLU), GPT-2 and GPT-NeoX. Every field is used, or named
-// in a warning as ignored. What the zoo cannot express is refused by its name: experts, latent attention, heads of a
-// width of their own, other families. Field names: the configuration classes of transformers 4 and 5.
+// Families: Llama, Mistral and Mixtral, Qwen 2 and 3, DeepSeek V2 and V3 (grouped queries or latent attention, SwiGLU,
+// experts), GPT-2, GPT-Neo and GPT-NeoX. Every field is used, or named in a warning as ignored. What the zoo cannot
+// express is refused by its name. Field names: the configuration classes of transformers 4 and 5.
 #ifndef PLANWRIGHT_CLIENT_IMPORTER_GRAPHS_MODEL_CONFIG_H_
 #define PLANWRIGHT_CLIENT_IMPORTER_GRAPHS_MODEL_CONFIG_H_
 
