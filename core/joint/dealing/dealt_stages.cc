@@ -51,12 +51,6 @@ int64_t DealtStages::OneWayCutsPs(int32_t stage) const {
   return cuts;
 }
 
-int64_t DealtStages::InFlightOf(int32_t stage) const {
-  return HeldBy(PipelineOrder::kInterleaved, interleaving_.micro_batches, interleaving_.num_stages - stage,
-                interleaving_.num_stages, interleaving_.chunks)
-      .whole;
-}
-
 int64_t DealtStages::RoomOf(int32_t stage, int32_t layers, bool again) const {
   const LayerPrice& end = EndOf(stage).price;
   const LayerPrice& dealt = layers > 0 ? alike_.price : end;
@@ -106,7 +100,8 @@ int64_t DealtStages::NewChunkPs(const ChunkOfStage& chunk) const {
   const int64_t time = CutsOf(chunk.stage, chunk.has_end) + PassesPs(chunk.layers, end);
   const std::vector<LayerGroup> groups = GroupsOf(chunk.layers, end);
   if (groups.empty()) return time;
-  const auto choice = ChooseRecomputation(groups, InFlightOf(chunk.stage), room, chunk.again ? room : -1);
+  const auto choice =
+      ChooseRecomputation(groups, InFlightOf(interleaving_.shape(), chunk.stage), room, chunk.again ? room : -1);
   return choice.has_value() ? time + choice->bound_ps : kDoesNotFit;
 }
 
@@ -146,7 +141,8 @@ int64_t DealtStages::SharedRoomPs(int32_t stage, int32_t layers) const {
   const std::vector<LayerGroup> groups = GroupsOf(layers, end);
   if (groups.empty()) return time;
   // Each chunk keeps at most its share; so all together keep at most the sum.
-  const auto extra = LeastExtraPs(groups, SaturatingMultiply(room / InFlightOf(stage), interleaving_.chunks));
+  const auto extra =
+      LeastExtraPs(groups, SaturatingMultiply(room / InFlightOf(interleaving_.shape(), stage), interleaving_.chunks));
   return extra.has_value() ? time + *extra : kDoesNotFit;
 }
 

@@ -84,7 +84,6 @@ class DealtStages {
   int64_t LeastBusiestPs();
 
  private:
-  int64_t InFlightOf(int32_t stage) const;
   // What is left of a device for `layers` layers in flight. `again`: with room to compute one again.
   int64_t RoomOf(int32_t stage, int32_t layers, bool again) const;
   // So many of the layers, with the end of the model if any.

@@ -5,9 +5,17 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "core/joint/cost/stage_cost.h"
 #include "core/joint/slots/chunk_slots.h"
 
 namespace planwright {
+
+// Most micro-batches in flight in a stage.
+inline int64_t InFlightOf(const SlotShape& shape, int64_t stage) {
+  return HeldBy(PipelineOrder::kInterleaved, shape.micro_batches, shape.num_stages - stage, shape.num_stages,
+                shape.chunks)
+      .whole;
+}
 
 struct Interleaving {
   int32_t num_stages = 2;

@@ -200,7 +200,7 @@ class InterleavedSearch {
       for (const LayerRun& run : runs) key.insert(key.end(), {run.first, run.end});
       const auto [found, is_new] = known->try_emplace(std::move(key));
       if (!is_new || poller_.ShouldStop(kUnitsOfKeeping)) return found->second;
-      const auto modes = table.ModesOfRuns(runs, InFlightOf(candidate, stage));
+      const auto modes = table.ModesOfRuns(runs, InFlightOf(candidate.shape(), stage));
       for (std::size_t i = 0; i < modes.size(); ++i) {
         found->second.push_back(PassesOf(table, chain, runs[i], modes[i]));
       }
@@ -265,7 +265,7 @@ class InterleavedSearch {
       std::vector<LayerRun> runs;
       runs.reserve(chunks.size());
       for (const JointChunk& chunk : chunks) runs.push_back({chunk.first_layer, chunk.end_layer()});
-      const auto modes = table.ModesOfRuns(runs, InFlightOf(candidate, static_cast<int32_t>(s)));
+      const auto modes = table.ModesOfRuns(runs, InFlightOf(candidate.shape(), static_cast<int64_t>(s)));
       if (modes.empty()) return false;
       for (std::size_t chunk = 0; chunk < modes.size(); ++chunk) chunks[chunk].recomputation = modes[chunk];
     }

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "core/base/units.h"
-#include "core/joint/cost/stage_cost.h"
 #include "core/joint/search/joint_search.h"
 
 namespace planwright {
@@ -94,12 +93,6 @@ int64_t CutsOf(const Interleaving& interleaving) {
   return SaturatingMultiply(2, SaturatingAdd(between, SaturatingMultiply(shape.chunks - 1, interleaving.wrap_ps)));
 }
 
-int64_t InFlightOf(const InterleavedCandidate& candidate, int32_t stage) {
-  return HeldBy(PipelineOrder::kInterleaved, candidate.family->micro_batches, candidate.num_stages - stage,
-                candidate.num_stages, candidate.chunks)
-      .whole;
-}
-
 // A stage keeps as often as micro-batches are in flight what its largest chunk keeps, which is no less than the mean of
 // its chunks.
 std::optional<int64_t> LeastAgainPs(const JointSpace& space, const InterleavedCandidate& candidate,
@@ -108,7 +101,7 @@ std::optional<int64_t> LeastAgainPs(const JointSpace& space, const InterleavedCa
   int64_t room = 0;
   int64_t most_in_flight = 1;
   for (int32_t stage = 0; stage < candidate.num_stages; ++stage) {
-    const int64_t in_flight = InFlightOf(candidate, stage);
+    const int64_t in_flight = InFlightOf(candidate.shape(), stage);
     room += CeilDivide(memory, in_flight);
     most_in_flight = std::max(most_in_flight, in_flight);
   }

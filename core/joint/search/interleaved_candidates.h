@@ -51,9 +51,6 @@ Interleaving InterleavingOf(const JointSpace& space, const InterleavedCandidate&
 // What all boundaries between chunks take at least, at both of their ends.
 int64_t CutsOf(const Interleaving& interleaving);
 
-// Most micro-batches in flight in a stage.
-int64_t InFlightOf(const InterleavedCandidate& candidate, int32_t stage);
-
 // What layers that are computed again take at least of a micro-batch, so that all fit; nullopt: they do not. O(layers).
 std::optional<int64_t> LeastAgainPs(const JointSpace& space, const InterleavedCandidate& candidate,
                                     const StageTable& table);
