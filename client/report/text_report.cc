@@ -358,13 +358,14 @@ std::string EvaluationReport(const v1::EvaluatePlanResponse& evaluation, const s
     violations.push_back(absl::StrCat(violation.field(), ": ", violation.description()));
     is_costed_otherwise = is_costed_otherwise || violation.field() == "plan.objective_ms";
   }
-  const std::string hint = !is_costed_otherwise
-                               ? ""
-                               : Wrapped(
-                                     "Of a plan that was changed by hand the numbers do not hold: --recost costs "
-                                     "what it chooses, and shows what else is wrong.",
-                                     0) +
-                                     "\n";
+  std::string hint;
+  if (is_costed_otherwise) {
+    hint = Wrapped(
+               "Of a plan that was changed by hand the numbers do not hold: --recost costs what it chooses, and shows "
+               "what else is wrong.",
+               0) +
+           "\n";
+  }
   const std::string text =
       absl::StrCat("The plan is not valid: ", CountedText(evaluation.violations_size(), "violation", "violations"),
                    ".\n", hint, ListText(violations));

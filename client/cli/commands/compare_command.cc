@@ -75,12 +75,8 @@ class CompareCommand final : public Command {
   }
 
   absl::StatusOr<ExitCode> Run(Environment& environment) override {
-    auto request = input_.Load(environment);
+    auto request = input_.LoadRequest(problem_, options_, environment);
     if (!request.ok()) return request.status();
-    request->mutable_problem()->MergeFrom(problem_);
-    request->mutable_options()->MergeFrom(options_);
-    const absl::Status times = input_.CheckTimes(*request);
-    if (!times.ok()) return times;
     const std::string asked = AskForTrainingMemory(*request, input_.model(), /*takes_schedule=*/false);
     if (!asked.empty()) PrintNote("note: ", asked, environment.err);
     const std::unique_ptr<PlanningClient> client = server_.Connect(environment);

@@ -70,9 +70,11 @@ v1::Plan ChosenOf(const v1::Plan& plan) {
   chosen.set_cluster_digest(plan.cluster_digest());
   if (plan.has_problem()) *chosen.mutable_problem() = plan.problem();
   for (const v1::Stage& stage : plan.stages()) *chosen.add_stages() = ChosenOf(stage);
-  if (plan.has_schedule()) *chosen.mutable_schedule() = plan.schedule();
-  // Patterns repeat after it.
-  if (plan.schedule().tasks().empty()) chosen.mutable_schedule()->clear_period_ms();
+  if (plan.has_schedule()) {
+    *chosen.mutable_schedule() = plan.schedule();
+    // Patterns repeat after it.
+    if (plan.schedule().tasks().empty()) chosen.mutable_schedule()->clear_period_ms();
+  }
   if (!plan.has_joint()) return chosen;
   v1::JointPlan& joint = *chosen.mutable_joint();
   joint.set_schedule(plan.joint().schedule());

@@ -73,12 +73,8 @@ class PlanCommand final : public Command {
   absl::StatusOr<ExitCode> Run(Environment& environment) override {
     const absl::Status can_write = output_.is_html() ? CheckPages() : absl::OkStatus();
     if (!can_write.ok()) return can_write;
-    auto request = input_.Load(environment);
+    auto request = input_.LoadRequest(problem_, options_, environment);
     if (!request.ok()) return request.status();
-    request->mutable_problem()->MergeFrom(problem_);
-    request->mutable_options()->MergeFrom(options_);
-    const absl::Status times = input_.CheckTimes(*request);
-    if (!times.ok()) return times;
     request->set_plan_id(plan_id_);
     const absl::Status runnable = Constrain(*request, environment);
     if (!runnable.ok()) return runnable;

@@ -67,12 +67,8 @@ class SweepCommand final : public Command {
   }
 
   absl::StatusOr<ExitCode> Run(Environment& environment) override {
-    auto plan_request = input_.Load(environment);
+    auto plan_request = input_.LoadRequest(problem_, options_, environment);
     if (!plan_request.ok()) return plan_request.status();
-    plan_request->mutable_problem()->MergeFrom(problem_);
-    plan_request->mutable_options()->MergeFrom(options_);
-    const absl::Status times = input_.CheckTimes(*plan_request);
-    if (!times.ok()) return times;
     // Schedules of the grid may be of any kind.
     const std::string asked = request_.schedules().empty() ? AskForTrainingMemory(*plan_request, input_.model()) : "";
     if (!asked.empty()) PrintNote("note: ", asked, environment.err);

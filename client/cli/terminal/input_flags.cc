@@ -231,6 +231,18 @@ absl::StatusOr<v1::CreatePlanRequest> InputFlags::Load(Environment& environment)
   return request;
 }
 
+absl::StatusOr<v1::CreatePlanRequest> InputFlags::LoadRequest(const v1::PlanningProblem& problem,
+                                                              const v1::SolverOptions& options,
+                                                              Environment& environment) {
+  auto request = Load(environment);
+  if (!request.ok()) return request;
+  request->mutable_problem()->MergeFrom(problem);
+  request->mutable_options()->MergeFrom(options);
+  const absl::Status times = CheckTimes(*request);
+  if (!times.ok()) return times;
+  return request;
+}
+
 absl::StatusOr<v1::CreatePlanRequest> InputFlags::LoadNeeded(bool graph, bool cluster, Environment& environment) {
   v1::CreatePlanRequest request;
   // A graph's file may describe the cluster too.

@@ -60,6 +60,11 @@ class InputFlags {
   // Warnings go to `environment.err`. Errors: INVALID_ARGUMENT; those of the server that is asked for names.
   absl::StatusOr<v1::CreatePlanRequest> Load(Environment& environment);
 
+  // As Load, with what flags set beside what files state. INVALID_ARGUMENT also where times that were measured do not
+  // count: those of operators where a joint search prices a transformer by its shape, those of layers anywhere else.
+  absl::StatusOr<v1::CreatePlanRequest> LoadRequest(const v1::PlanningProblem& problem,
+                                                    const v1::SolverOptions& options, Environment& environment);
+
   // As Load, but only a source that is needed must be given; one that is not needed may be left out.
   absl::StatusOr<v1::CreatePlanRequest> LoadNeeded(bool graph, bool cluster, Environment& environment);
 
@@ -69,9 +74,6 @@ class InputFlags {
   const std::string& graph() const { return graph_; }
   // The name of the zoo that the graph was named by, or that its file was taken for; empty: none. Of what was loaded.
   const std::string& model() const { return model_; }
-  // Whether the times that were measured count for what is asked: those of operators do not where a joint search prices
-  // a transformer by its shape, those of layers nowhere else. INVALID_ARGUMENT.
-  absl::Status CheckTimes(const v1::CreatePlanRequest& request) const;
   const std::string& cluster() const { return cluster_; }
   // What it took to understand the graph's file, without the time that reading waited for it.
   std::chrono::milliseconds import_time() const { return import_time_; }
@@ -80,6 +82,8 @@ class InputFlags {
 
  private:
   absl::Status LoadGraph(Environment& environment, v1::CreatePlanRequest& request);
+  // Whether the times that were measured count for what is asked.
+  absl::Status CheckTimes(const v1::CreatePlanRequest& request) const;
   absl::Status LoadCluster(Environment& environment, v1::CreatePlanRequest& request);
   // The rows of --profile, of which `text` is the content.
   absl::StatusOr<std::vector<ProfileRow>> ReadTimes(std::string_view text, Environment& environment);

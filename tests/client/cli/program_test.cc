@@ -667,6 +667,8 @@ TEST_F(EvaluateTest, NumbersOfAChangedPlanAreForgottenWhenTold) {
            joint { micro_batches: 4 })pb",
       &chosen));
   EXPECT_EQ(service_.evaluate_request.plan().DebugString(), chosen.DebugString());
+  Evaluate(R"({"stages": [{"operators": ["1"]}]})", {"--recost"});
+  EXPECT_FALSE(service_.evaluate_request.plan().has_schedule());
 }
 
 TEST_F(EvaluateTest, LimitsOfThePlansModeMeanNothingInAnother) {
