@@ -24,6 +24,7 @@ std::string InputText(const std::string& display_name, const std::string& digest
 // "4 stages, gpipe, 8 devices"; what the grid does not say is left out.
 std::string SettingsText(const v1::SweepResult::Settings& settings) {
   std::vector<std::string> parts;
+  if (settings.has_global_batch()) parts.push_back(CountedText(settings.global_batch(), "sample", "samples"));
   if (settings.has_num_stages()) parts.push_back(CountedText(settings.num_stages(), "stage", "stages"));
   if (settings.has_num_replicas()) parts.push_back(CountedText(settings.num_replicas(), "replica", "replicas"));
   if (settings.has_micro_batches()) {

@@ -18,14 +18,15 @@
 namespace planwright::client {
 namespace {
 
-// Lists of the grid; each takes the place of the flag of `plan` with its name, or of the one that stands beside it.
+// Lists of the grid; each takes the place of the flag of `plan` that stands beside it, if any.
 struct Axis {
   const char* name;
   const char* path;
   const char* replaces;
   const char* help;
 };
-constexpr std::array<Axis, 5> kAxes = {{
+constexpr std::array<Axis, 6> kAxes = {{
+    {"global_batches", "global_batches", "", "samples of a step: plans of the joint search, ranked by time per sample"},
     {"stages", "num_stages", "stages", "numbers of stages"},
     {"replicas", "num_replicas", "replicas", "numbers of replicas of every stage"},
     {"micro_batches", "micro_batches", "micro_batches", "numbers of micro-batches of a step"},
@@ -49,6 +50,8 @@ class SweepCommand final : public Command {
            "\n"
            "Examples:\n"
            "  planwright sweep --graph=zoo:bert-large --cluster=zoo:pcie:8 --max_devices=2,4,8 "
+           "--server=localhost:50051\n"
+           "  planwright sweep --graph=zoo:llama3-8b --cluster=zoo:dgx-h100:2 --global_batches=64,128,256 "
            "--server=localhost:50051\n";
   }
 
@@ -67,6 +70,10 @@ class SweepCommand final : public Command {
   }
 
   absl::StatusOr<ExitCode> Run(Environment& environment) override {
+    // The graphs of joint search are made for a batch.
+    if (problem_.joint().global_batch() == 0 && !request_.global_batches().empty()) {
+      problem_.mutable_joint()->set_global_batch(request_.global_batches(0));
+    }
     auto plan_request = input_.LoadRequest(problem_, options_, environment);
     if (!plan_request.ok()) return plan_request.status();
     // Schedules of the grid may be of any kind.

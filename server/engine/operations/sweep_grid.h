@@ -17,7 +17,8 @@ v1::SweepResult::Settings GridSettings(const v1::SweepPlansRequest& request, int
 // Puts `settings` in the place of those of `problem`.
 void ApplySettings(const v1::SweepResult::Settings& settings, v1::PlanningProblem& problem);
 
-// Puts rows with plans first, by objective, equal ones in the order they had, and numbers them; then the others.
+// Puts rows with plans first, by objective (for each sample where batches differ), equal ones in the order they had,
+// and numbers them; then the others.
 void RankRows(v1::SweepResult& sweep);
 
 }  // namespace planwright::server

@@ -92,6 +92,15 @@ TEST_F(StoreCommandsTest, SweepsNumbersOfDevicesOfAJointRequest) {
   }
 }
 
+// Larger batches leave less of a step idle.
+TEST_F(StoreCommandsTest, SweepsBatchesOfAModelGivenByName) {
+  const Finished swept = Run({"sweep", "--graph=zoo:gpt-1.3b", "--cluster=zoo:dgx-h100:1", "--global_batches=8,0,32"});
+  EXPECT_EQ(swept.exit_code, 0) << swept.err;
+  EXPECT_THAT(swept.out, HasSubstr("3 of 3 rows have ended"));
+  EXPECT_THAT(swept.out, HasSubstr("problem.joint.global_batch: must be"));
+  EXPECT_LT(swept.out.find("32 samples"), swept.out.find("8 samples"));
+}
+
 TEST_F(StoreCommandsTest, SweepsWithoutAPlanEndAsComparisonsDo) {
   const std::vector<std::string> sweep = {"sweep", "--graph=zoo:bert-base", "--cluster=zoo:pcie:4"};
   const auto with = [&](const std::vector<std::string>& flags) {

@@ -52,5 +52,19 @@ TEST(SweepGridTest, RanksPlansByObjectiveAndPutsTheOthersLast) {
   EXPECT_THAT(rows, ElementsAre("a1", "b2", "c3", "none0"));
 }
 
+TEST(SweepGridTest, BatchesRunSlowestAndAreRankedByTheTimeOfASample) {
+  const auto request = Wire<v1::SweepPlansRequest>("global_batches: 64 global_batches: 256 max_devices: 8");
+  ASSERT_EQ(GridSize(request), 2);
+  auto problem = Wire<v1::PlanningProblem>("joint { global_batch: 32 tensor_degrees: 2 }");
+  ApplySettings(GridSettings(request, 1), problem);
+  EXPECT_EQ(problem.joint().global_batch(), 256);
+  EXPECT_THAT(problem.joint().tensor_degrees(), ElementsAre(2));
+  auto sweep = Wire<v1::SweepResult>(
+      "rows { operation: 'small' objective_ms: 100 settings { global_batch: 64 } } "
+      "rows { operation: 'large' objective_ms: 300 settings { global_batch: 256 } }");
+  RankRows(sweep);
+  EXPECT_EQ(sweep.rows(0).operation(), "large");
+}
+
 }  // namespace
 }  // namespace planwright::server
