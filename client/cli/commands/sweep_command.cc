@@ -70,9 +70,10 @@ class SweepCommand final : public Command {
   }
 
   absl::StatusOr<ExitCode> Run(Environment& environment) override {
-    // The graphs of joint search are made for a batch.
-    if (problem_.joint().global_batch() == 0 && !request_.global_batches().empty()) {
-      problem_.mutable_joint()->set_global_batch(request_.global_batches(0));
+    // Graphs of the joint search are loaded for a batch; a row with a bad one says so itself.
+    const auto& batches = request_.global_batches();
+    if (problem_.joint().global_batch() == 0 && !batches.empty()) {
+      problem_.mutable_joint()->set_global_batch(*std::max_element(batches.begin(), batches.end()));
     }
     auto plan_request = input_.LoadRequest(problem_, options_, environment);
     if (!plan_request.ok()) return plan_request.status();

@@ -94,7 +94,7 @@ TEST_F(StoreCommandsTest, SweepsNumbersOfDevicesOfAJointRequest) {
 
 // Larger batches leave less of a step idle.
 TEST_F(StoreCommandsTest, SweepsBatchesOfAModelGivenByName) {
-  const Finished swept = Run({"sweep", "--graph=zoo:gpt-1.3b", "--cluster=zoo:dgx-h100:1", "--global_batches=8,0,32"});
+  const Finished swept = Run({"sweep", "--graph=zoo:gpt-1.3b", "--cluster=zoo:dgx-h100:1", "--global_batches=0,8,32"});
   EXPECT_EQ(swept.exit_code, 0) << swept.err;
   EXPECT_THAT(swept.out, HasSubstr("3 of 3 rows have ended"));
   EXPECT_THAT(swept.out, HasSubstr("problem.joint.global_batch: must be"));
