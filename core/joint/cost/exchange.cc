@@ -18,8 +18,7 @@ Exchange::Exchange(const PriceQuery& query, const TrainingLink& inside, const Tr
     : crosses_nodes_(query.crosses_nodes),
       devices_per_node_(query.devices_per_node),
       inside_(Reached(query.inside.value_or(inside), efficiency)),
-      between_(Reached(query.between.value_or(furthest), efficiency)),
-      furthest_(Reached(query.ends.value_or(furthest), efficiency)) {}
+      between_(Reached(query.between.value_or(furthest), efficiency)) {}
 
 bool Exchange::Leaves(const RankGroup& group) const {
   return crosses_nodes_ && group.ranks * group.stride > devices_per_node_;
@@ -58,10 +57,6 @@ double Exchange::AllToAll(double bytes, const RankGroup& group) const {
   const double between = bytes * (ranks - in_node) / ranks / between_.bytes_per_second;
   const auto latency = static_cast<double>(leaves ? between_.latency_ps : inside_.latency_ps);
   return std::max(inside, between) * kPicosecondsPerSecond + latency;
-}
-
-double Exchange::Pair(double bytes) const {
-  return bytes / furthest_.bytes_per_second * kPicosecondsPerSecond + static_cast<double>(furthest_.latency_ps);
 }
 
 }  // namespace planwright

@@ -33,9 +33,6 @@ class Exchange {
   // Every rank sends `bytes` in equal parts to all ranks, picoseconds: inside and between nodes at the same time.
   double AllToAll(double bytes, const RankGroup& group) const;
 
-  // Time in which both ends of a pipeline add up `bytes` that each of them has, picoseconds.
-  double Pair(double bytes) const;
-
  private:
   // The link of a ring: where the group leaves nodes, the ports that its ranks have there together, if they are slower.
   TrainingLink LinkOf(const RankGroup& group) const;
@@ -46,9 +43,8 @@ class Exchange {
   bool crosses_nodes_;
   int64_t devices_per_node_;
   TrainingLink inside_;
-  // Links between the stage's nodes, and between the first and the last stage.
+  // Between the stage's nodes.
   TrainingLink between_;
-  TrainingLink furthest_;
 };
 
 }  // namespace planwright

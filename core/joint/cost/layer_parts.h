@@ -28,8 +28,6 @@ struct LayerParts {
   PassExchanges again;
   // Of LayerPrice::step_end_ps.
   PassExchanges step_end;
-  // Of the same, the sum of both ends of the pipeline.
-  int64_t ends_ps = 0;
 };
 
 }  // namespace planwright

@@ -28,9 +28,8 @@ struct PriceQuery {
   int32_t devices_per_node = 1;
   // The speed between nodes; nullopt: that between the furthest ones.
   std::optional<TrainingLink> between = std::nullopt;
-  // Inside nodes, and between the first and the last stage; nullopt: as anywhere in the cluster.
+  // Inside nodes; nullopt: as anywhere in the cluster.
   std::optional<TrainingLink> inside = std::nullopt;
-  std::optional<TrainingLink> ends = std::nullopt;
 
   bool operator==(const PriceQuery&) const = default;
 };

@@ -88,7 +88,7 @@ PassTimes LayerTime::Gathers(const ParameterShares& shares, const PassTimes& com
           .backward = exposed(gathers.gather.sum() + gathers.scatter.sum(), compute.backward)};
 }
 
-LayerStepEnd LayerTime::StepEndOf(LayerKind kind, const ParameterShares& shares) const {
+LayerStepEnd LayerTime::StepEndOf(const ParameterShares& shares) const {
   // What an update reads and writes of a parameter.
   const double update_bytes = gradient_bytes_ + 2 * kOptimizerBytes + kWeightBytes;
   LayerStepEnd end;
@@ -103,15 +103,17 @@ LayerStepEnd LayerTime::StepEndOf(LayerKind kind, const ParameterShares& shares)
   };
   end.exchange.ordinary = exchange(shares.ordinary);
   end.exchange.experts = exchange(shares.experts);
-  if (shape_.tied && (kind == kEmbeddingLayer || kind == kHeadLayer)) {
-    end.ends = exchange_.Pair(gradient_bytes_ * ParametersOf(shape_, kHeadLayer).divided / degrees_.tensor);
-  }
   return end;
 }
 
-double LayerTime::StepEnd(LayerKind kind, const ParameterShares& shares) const {
-  const LayerStepEnd end = StepEndOf(kind, shares);
-  return (1 - efficiency_.hidden_at_step_end) * end.exchange.sum() + end.update + end.ends;
+double LayerTime::StepEnd(const ParameterShares& shares) const {
+  const LayerStepEnd end = StepEndOf(shares);
+  return (1 - efficiency_.hidden_at_step_end) * end.exchange.sum() + end.update;
+}
+
+double LayerTime::EndsBytes(LayerKind kind) const {
+  if (!shape_.tied || (kind != kEmbeddingLayer && kind != kHeadLayer)) return 0;
+  return gradient_bytes_ * ParametersOf(shape_, kHeadLayer).divided / degrees_.tensor / efficiency_.network;
 }
 
 double LayerTime::ProductPs(const MatrixProduct& product, bool may_use_eight_bits) const {

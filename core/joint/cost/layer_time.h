@@ -51,8 +51,6 @@ struct LayerGathers {
 struct LayerStepEnd {
   SharedParts exchange;
   double update = 0;
-  // The sum of both ends of the pipeline.
-  double ends = 0;
 };
 
 // Of one way to spread a stage. The arguments outlive it.
@@ -78,9 +76,11 @@ class LayerTime {
   PassTimes Gathers(const ParameterShares& shares, const PassTimes& compute) const;
   // Of exchanges among data ranks that take so long beside so much computation, what is hidden.
   double HiddenAmongData(double time, double computed) const;
-  // Once a step: gradients, parameters, update; of tied embeddings the sum of both ends.
-  LayerStepEnd StepEndOf(LayerKind kind, const ParameterShares& shares) const;
-  double StepEnd(LayerKind kind, const ParameterShares& shares) const;
+  // Once a step: gradients, parameters, update.
+  LayerStepEnd StepEndOf(const ParameterShares& shares) const;
+  double StepEnd(const ParameterShares& shares) const;
+  // Gradients of a tied embedding, which both ends of the pipeline add up (LayerPrice::ends_bytes).
+  double EndsBytes(LayerKind kind) const;
   double hidden_at_step_end() const { return efficiency_.hidden_at_step_end; }
 
  private:

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <optional>
 #include <utility>
 
 #include "core/base/units.h"
@@ -29,6 +30,7 @@ class StageSum {
   void Add(const JointChunk& chunk) {
     ChunkCost cost;
     int64_t held = 0;
+    const int32_t last = static_cast<int32_t>(pricer_.kinds().size()) - 1;
     for (int32_t layer = chunk.first_layer; layer < chunk.end_layer(); ++layer) {
       const LayerPrice& price = PriceOf(layer);
       const auto mode =
@@ -43,18 +45,20 @@ class StageSum {
       cost.weights_kept_bytes += price.weights_kept_bytes;
       held = std::min(held + held_.BytesOf(kept, price.weights_kept_bytes), kMostHeld);
       AddState(price);
+      if (layer == 0 || layer == last) ends_bytes_ += price.ends_bytes;
       recomputed_ = std::max(recomputed_, price.recomputed_bytes);
       any_full_ = any_full_ || mode == static_cast<std::size_t>(LayerRecomputation::kFull);
     }
     most_held_ = std::max(most_held_, held);
-    const bool is_last = chunk.end_layer() == static_cast<int32_t>(pricer_.kinds().size());
+    const bool is_last = chunk.end_layer() == last + 1;
     buffers_ =
         std::max(buffers_, BoundaryBufferBytes(chunk.first_layer > 0 ? PriceOf(chunk.first_layer - 1).output_bytes : 0,
                                                is_last ? 0 : PriceOf(chunk.end_layer() - 1).output_bytes));
     chunks_.push_back(cost);
   }
 
-  void Finish(int64_t reserved_bytes, JointStage& stage) const {
+  // `ends`: the link between the first and the last stage; nullopt: they are one.
+  void Finish(int64_t reserved_bytes, const std::optional<TrainingLink>& ends, JointStage& stage) const {
     int64_t forward = 0;
     int64_t backward = 0;
     for (const ChunkCost& cost : chunks_) {
@@ -63,7 +67,7 @@ class StageSum {
     }
     stage.forward = Picoseconds(forward);
     stage.backward = Picoseconds(backward);
-    stage.step_end = Picoseconds(step_end_);
+    stage.step_end = Picoseconds(SaturatingAdd(step_end_, ends.has_value() ? EndsPs(ends_bytes_, *ends) : 0));
     stage.in_flight = static_cast<int32_t>(held_.count());
     stage.measured_layers = measured_layers_;
     stage.memory = {.parameters = parameters_ + 2 * gathered_,
@@ -103,6 +107,8 @@ class StageSum {
   int64_t workspace_ = 0;
   int64_t recomputed_ = 0;
   int64_t step_end_ = 0;
+  // Of the first and the last layer of the model.
+  int64_t ends_bytes_ = 0;
   int64_t most_held_ = 0;
   int64_t buffers_ = 0;
   int32_t measured_layers_ = 0;
@@ -135,11 +141,12 @@ HeldMicroBatches HeldBy(PipelineOrder order, int64_t micro_batches, int64_t from
 
 int64_t BoundaryBufferBytes(int64_t input_bytes, int64_t output_bytes) { return 2 * (input_bytes + output_bytes); }
 
-int64_t TransferPs(int64_t bytes, const TrainingLink& link) {
+int64_t EndsPs(int64_t bytes, const TrainingLink& link) {
   if (bytes == 0) return 0;
-  return 2 *
-         std::min(SaturatingAdd(TransferTime(bytes, link.bytes_per_second).count(), link.latency_ps), kMostOneWayPs);
+  return std::min(SaturatingAdd(TransferTime(bytes, link.bytes_per_second).count(), link.latency_ps), kMostOneWayPs);
 }
+
+int64_t TransferPs(int64_t bytes, const TrainingLink& link) { return 2 * EndsPs(bytes, link); }
 
 int64_t OneFOneBStepPs(int64_t sum_ps, int64_t longest_ps, int64_t end_ps, int64_t micro_batches) {
   return SaturatingAdd(SaturatingAdd(sum_ps, SaturatingMultiply(micro_batches - 1, longest_ps)), end_ps);
@@ -239,7 +246,9 @@ class PlanCosting {
         row_(row),
         reserved_bytes_(reserved_bytes),
         plan_(plan),
-        num_stages_(static_cast<int64_t>(plan.stages.size())) {}
+        num_stages_(static_cast<int64_t>(plan.stages.size())) {
+    if (num_stages_ > 1) ends_ = LinkBetween(row, plan.stages.front(), plan.stages.back());
+  }
 
   void Run() {
     for (std::size_t s = 0; s < plan_.stages.size(); ++s) {
@@ -277,7 +286,7 @@ class PlanCosting {
     StageSum total(pricer_, PricesOf(stage), plan_.order,
                    HeldBy(plan_.order, plan_.micro_batches, from_end, num_stages_, plan_.chunks));
     for (const JointChunk& chunk : stage.chunks) total.Add(chunk);
-    total.Finish(reserved_bytes_, stage);
+    total.Finish(reserved_bytes_, ends_, stage);
     std::vector<ChunkCost>& costs = chunks_.emplace_back(total.chunks());
     std::vector<ChunkTimes>& times = times_.emplace_back();
     int64_t transfers = 0;
@@ -338,6 +347,8 @@ class PlanCosting {
   int64_t reserved_bytes_;
   JointPlan& plan_;
   int64_t num_stages_;
+  // Between the first and the last stage; nullopt: they are one.
+  std::optional<TrainingLink> ends_;
   std::vector<LayerPrice> prices_;
   // The query that prices_ answer.
   PriceQuery priced_;
@@ -373,7 +384,6 @@ PriceQuery StageQuery(const DeviceRow& row, const JointPlan& plan, const JointSt
   query.crosses_nodes = stage.degrees.devices() > stage.degrees.tensor;
   query.inside = links.tensor;
   query.between = links.copies;
-  query.ends = LinkBetween(row, plan.stages.front(), plan.stages.back());
   return query;
 }
 

@@ -118,6 +118,10 @@ PriceQuery StageQuery(const DeviceRow& row, const JointPlan& plan, const JointSt
 // blocks are in one.
 TrainingLink LinkBetween(const DeviceRow& row, const JointStage& a, const JointStage& b);
 
+// What the first and the last stage take, at the end of a step, to add up what both of them have, if they are
+// `link` apart. `bytes`: LayerPrice::ends_bytes.
+int64_t EndsPs(int64_t bytes, const TrainingLink& link);
+
 // Fills in what follows from the decisions of `plan` (order, chunks, sharding, micro-batches; of each stage chunks,
 // degrees and place): passes, transfers, memory, in_flight, and the closed form of the step.
 // kBeyondPrices, and nothing else, where a layer has no price on the links that it gets: its exchanges take days.

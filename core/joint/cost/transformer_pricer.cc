@@ -52,7 +52,8 @@ LayerPrice PriceOf(const TransformerShape& shape, LayerKind kind, const PriceQue
   price.backward_ps = RoundedUp(compute.backward + exchanges.backward + gathers.backward);
   price.weights_ps = std::min(RoundedUp(time.Weights(kind)), price.backward_ps);
   price.weights_kept_bytes = RoundedUp(KeptForWeightsOf(shape, kind) * time.tokens() / query.degrees.tensor);
-  price.step_end_ps = RoundedUp(time.StepEnd(kind, shares));
+  price.step_end_ps = RoundedUp(time.StepEnd(shares));
+  price.ends_bytes = RoundedUp(time.EndsBytes(kind));
   AddStateBytes(shares, query.sharding, options.gradient_bytes, price);
   AddModes(shape, kind, KeptOnRank(shape, kind, query.degrees, time.tokens(), options.sequence_parallel),
            compute.forward + exchanges.forward, compute.scores, price);
@@ -99,9 +100,7 @@ LayerParts PartsOf(const TransformerShape& shape, LayerKind kind, const PriceQue
   const auto [gather, scatter] = time.GathersOf(shares);
   put_shared(gather, compute.forward, parts.forward);
   put_shared({gather.ordinary + scatter.ordinary, gather.experts + scatter.experts}, compute.backward, parts.backward);
-  const LayerStepEnd end = time.StepEndOf(kind, shares);
-  PutShared(end.exchange, time.hidden_at_step_end(), parts.step_end);
-  parts.ends_ps = RoundedDown(end.ends);
+  PutShared(time.StepEndOf(shares).exchange, time.hidden_at_step_end(), parts.step_end);
   return parts;
 }
 
@@ -109,7 +108,7 @@ LayerParts PartsOf(const TransformerShape& shape, LayerKind kind, const PriceQue
 bool IsTooMuch(const LayerPrice& price, int64_t layers) {
   int64_t most = std::max({price.forward_ps, price.backward_ps, price.step_end_ps, price.recomputed_bytes,
                            price.workspace_bytes, price.parameter_bytes, price.gradient_bytes, price.optimizer_bytes,
-                           price.gathered_bytes, price.output_bytes, price.weights_kept_bytes});
+                           price.gathered_bytes, price.output_bytes, price.weights_kept_bytes, price.ends_bytes});
   for (const auto& mode : price.modes) {
     if (mode.has_value()) most = std::max({most, mode->extra_ps, mode->kept_bytes});
   }

@@ -26,6 +26,9 @@ struct Interleaving {
   // from the last stage back to the first one.
   int64_t cut_ps = 0;
   int64_t wrap_ps = 0;
+  // What the first and the last stage take at least to add up what both have, at the end of a step.
+  int64_t first_ends_ps = 0;
+  int64_t last_ends_ps = 0;
 
   SlotShape shape() const { return {num_stages, chunks, micro_batches}; }
   int64_t least_cut_ps() const { return std::min(cut_ps, wrap_ps); }

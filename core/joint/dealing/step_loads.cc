@@ -61,7 +61,9 @@ int64_t StepLoads::WholePassPs(bool is_backward) const {
 }
 
 int64_t StepLoads::StepEndPs(int32_t stage, int32_t layers) const {
-  return layers * alike_.price.step_end_ps + stages_.EndOf(stage).price.step_end_ps;
+  const int64_t ends = (stage == 0 ? interleaving_.first_ends_ps : 0) +
+                       (stage + 1 == interleaving_.num_stages ? interleaving_.last_ends_ps : 0);
+  return layers * alike_.price.step_end_ps + stages_.EndOf(stage).price.step_end_ps + ends;
 }
 
 StepLoad StepLoads::LoadOf(int32_t stage, int32_t layers, bool is_precise) {
@@ -251,6 +253,8 @@ InterleavedWork StepLoads::WorkBetween() const {
   work.micro_batches = interleaving_.micro_batches;
   work.first = times_of(alike_.first.price);
   work.last = times_of(alike_.last.price);
+  work.first.step_end_ps += interleaving_.first_ends_ps;
+  work.last.step_end_ps += interleaving_.last_ends_ps;
   work.cut_ps = interleaving_.cut_ps / 2;
   work.wrap_ps = interleaving_.wrap_ps / 2;
   for (int32_t layer = 1; layer + 1 < num_layers_; ++layer) {

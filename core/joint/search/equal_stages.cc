@@ -37,6 +37,7 @@ class EqualStageGrid {
       tier = next_tier;
     }
     std::reverse(made.pipeline.stages.begin(), made.pipeline.stages.end());
+    AddEnds(made.pipeline);
     const auto& [stages, sum_ps, longest_ps, end_ps] = made.pipeline;
     made.step_ps = StepPs(order_, {sum_ps, longest_ps, longest, end_ps}, family_.micro_batches, num_stages);
     return made;
@@ -57,6 +58,21 @@ class EqualStageGrid {
   int32_t TierBefore(int64_t end, int64_t depth) const {
     const int64_t devices = option_.degrees.devices();
     return space_.places.TierOfBoth(end, devices, depth, space_.places.EndOf(depth, devices), devices);
+  }
+
+  // What the first and the last stage add up.
+  void AddEnds(StagePipeline& pipeline) const {
+    const int64_t devices = option_.degrees.devices();
+    const PlacedStage& first = pipeline.stages.front();
+    const PlacedStage& last = pipeline.stages.back();
+    const int32_t tier = space_.places.TierOfBoth(last.end, devices, first.end - 1, first.end, devices);
+    const TrainingLink& link = space_.places.row().cluster().LinkOf(tier);
+    for (const PlacedStage& stage : {first, last}) {
+      const StageTable& table =
+          *option_.At(space_.places.ClassAt(stage.end - 1), space_.places.TierOf(stage.end, devices));
+      pipeline.end_ps = std::max(pipeline.end_ps, table.StepEndPs(stage.first_layer, stage.end_layer) +
+                                                      table.EndsPs(stage.first_layer, stage.end_layer, link));
+    }
   }
 
   // How far the stages behind and before one are.

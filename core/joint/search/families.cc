@@ -41,6 +41,8 @@ struct LeastPrices {
   std::vector<int64_t> work;
   std::vector<int64_t> state;
   std::vector<int64_t> end;
+  // The same of a first or last stage where there are others.
+  std::vector<int64_t> end_of_several;
   // What is held of a device's memory, times devices.
   std::vector<double> held;
   // Of any layer what it sends, between the furthest devices.
@@ -158,6 +160,13 @@ class FamilyLister {
       held += least.held[at];
     }
     if (state > TotalMemory()) return;
+    family.fewest_devices = std::max(SmallestBlock(family),
+                                     static_cast<int64_t>(std::ceil(std::min(held, kManyDevices) * (1 - kRoundings))));
+    if (family.fewest_devices > LargestBlock(family) || settings_.num_stages.value_or(1) > 1) {
+      for (const int32_t kind : {space_.pricer.kinds().front(), space_.pricer.kinds().back()}) {
+        end = std::max(end, least.end_of_several[static_cast<std::size_t>(kind)]);
+      }
+    }
     const auto is_too_long = [&](int64_t micro_batch_ps) {
       return static_cast<double>(micro_batch_ps) * static_cast<double>(family.micro_batches) >
              static_cast<double>(kLongestStepPs);
@@ -168,8 +177,6 @@ class FamilyLister {
     if (family.degrees.size() == 1) longest = std::max(longest, CeilDivide(sum, family.most_stages));
     family.once_ps = sum + end;
     family.work_ps = work;
-    family.fewest_devices = std::max(SmallestBlock(family),
-                                     static_cast<int64_t>(std::ceil(std::min(held, kManyDevices) * (1 - kRoundings))));
     family.step_bound_ps = sum + (family.micro_batches - 1) * longest + end;
     family.busiest_passes_ps = family.micro_batches * longest;
     family.busiest_bound_ps = family.busiest_passes_ps + end;
@@ -188,6 +195,7 @@ class FamilyLister {
         const int64_t devices = degrees.devices();
         if (space_.places.row().At(number).BlocksOf(devices) == 0) continue;
         const std::vector<LayerPrice> prices = ClosestPrices(space_, family, degrees, number);
+        const TrainingLink& ends = LeastEndsLink(family, number, devices);
         const auto memory = static_cast<double>(std::max<int64_t>(1, space_.places.row().At(number).memory_bytes));
         for (std::size_t kind = 0; kind < prices.size(); ++kind) {
           if (!prices[kind].can_run) continue;
@@ -196,6 +204,7 @@ class FamilyLister {
           Lower(least.work, kind, SaturatingMultiply(time, devices));
           Lower(least.state, kind, SaturatingMultiply(prices[kind].state_bytes(), devices));
           Lower(least.end, kind, prices[kind].step_end_ps);
+          Lower(least.end_of_several, kind, prices[kind].step_end_ps + EndsPs(prices[kind].ends_bytes, ends));
           Lower(least.held, kind,
                 static_cast<double>(LeastHeldBytes(prices[kind])) * static_cast<double>(devices) / memory);
           least.longest_transfer_ps =
@@ -224,6 +233,19 @@ class FamilyLister {
     int64_t smallest = family.degrees.front().devices();
     for (const Degrees& degrees : family.degrees) smallest = std::min<int64_t>(smallest, degrees.devices());
     return smallest;
+  }
+
+  static int64_t LargestBlock(const PipelineFamily& family) {
+    int64_t largest = 0;
+    for (const Degrees& degrees : family.degrees) largest = std::max<int64_t>(largest, degrees.devices());
+    return largest;
+  }
+
+  // The fastest between the first and the last of several stages, one of which is on so many devices of a class.
+  const TrainingLink& LeastEndsLink(const PipelineFamily& family, int32_t number, int64_t devices) const {
+    const DeviceRow& row = space_.places.row();
+    const int64_t both = row.num_classes() == 1 ? devices + SmallestBlock(family) : devices;
+    return row.cluster().LinkOf(space_.places.LeastTier(number, both));
   }
 
   int64_t TotalMemory() const {

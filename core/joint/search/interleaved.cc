@@ -70,7 +70,7 @@ class InterleavedSearch {
     if (!again.has_value()) return std::numeric_limits<int64_t>::max();
     const Interleaving interleaving = InterleavingOf(space_, candidate, table);
     const int64_t work = SaturatingAdd(table.BasePs(0, space_.num_layers()) + *again, CutsOf(interleaving));
-    const int64_t end = CeilDivide(table.StepEndPs(0, space_.num_layers()), candidate.num_stages);
+    const int64_t end = StepEndOf(space_, interleaving, table);
     const TrainingLink& closest = LinkOfStages(space_, candidate, 2);
     const LayerChain least = WithLeastCuts(ChainOf(table, LayerRecomputation::kNone, false, closest));
     const int64_t cap = LeastCapOfCuts(least, static_cast<int32_t>(interleaving.shape().num_chunks()));

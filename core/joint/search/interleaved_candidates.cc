@@ -80,17 +80,28 @@ const TrainingLink& LinkOfStages(const JointSpace& space, const InterleavedCandi
 }
 
 Interleaving InterleavingOf(const JointSpace& space, const InterleavedCandidate& candidate, const StageTable& table) {
+  const TrainingLink& all = LinkOfStages(space, candidate, candidate.num_stages);
   return {.num_stages = candidate.num_stages,
           .chunks = candidate.chunks,
           .micro_batches = candidate.family->micro_batches,
           .cut_ps = LeastCutPs(space, table, LinkOfStages(space, candidate, 2)),
-          .wrap_ps = LeastCutPs(space, table, LinkOfStages(space, candidate, candidate.num_stages))};
+          .wrap_ps = LeastCutPs(space, table, all),
+          .first_ends_ps = table.EndsPs(0, 1, all),
+          .last_ends_ps = table.EndsPs(space.num_layers() - 1, space.num_layers(), all)};
 }
 
 int64_t CutsOf(const Interleaving& interleaving) {
   const SlotShape shape = interleaving.shape();
   const int64_t between = SaturatingMultiply(shape.num_chunks() - shape.chunks, interleaving.cut_ps);
   return SaturatingMultiply(2, SaturatingAdd(between, SaturatingMultiply(shape.chunks - 1, interleaving.wrap_ps)));
+}
+
+int64_t StepEndOf(const JointSpace& space, const Interleaving& interleaving, const StageTable& table) {
+  const int32_t layers = space.num_layers();
+  const int64_t ends = interleaving.first_ends_ps + interleaving.last_ends_ps;
+  return std::max({CeilDivide(table.StepEndPs(0, layers) + ends, interleaving.num_stages),
+                   table.StepEndPs(0, 1) + interleaving.first_ends_ps,
+                   table.StepEndPs(layers - 1, layers) + interleaving.last_ends_ps});
 }
 
 // A stage keeps as often as micro-batches are in flight what its largest chunk keeps, which is no less than the mean of

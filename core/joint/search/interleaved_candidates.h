@@ -51,6 +51,9 @@ Interleaving InterleavingOf(const JointSpace& space, const InterleavedCandidate&
 // What all boundaries between chunks take at least, at both of their ends.
 int64_t CutsOf(const Interleaving& interleaving);
 
+// No stage's end of the step is the longest with less.
+int64_t StepEndOf(const JointSpace& space, const Interleaving& interleaving, const StageTable& table);
+
 // What layers that are computed again take at least of a micro-batch, so that all fit; nullopt: they do not. O(layers).
 std::optional<int64_t> LeastAgainPs(const JointSpace& space, const InterleavedCandidate& candidate,
                                     const StageTable& table);

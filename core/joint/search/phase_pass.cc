@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <limits>
+#include <memory>
 #include <tuple>
 #include <utility>
 
@@ -18,6 +19,20 @@ LongestPasses Larger(const LongestPasses& a, const LongestPasses& b) {
 
 LongestPasses Share(const LongestPasses& sum, int64_t parts) {
   return {CeilDivide(sum.forward_ps, parts), CeilDivide(sum.backward_ps, parts), CeilDivide(sum.weights_ps, parts)};
+}
+
+// Visits the tables with their classes.
+template <typename Visit>
+void ForEachTable(const Places& places, const SpreadOption& option, Visit visit) {
+  for (int32_t number = 0; number < places.row().num_classes(); ++number) {
+    for (int32_t tier = 0; tier < option.num_tiers; ++tier) visit(number, option.At(number, tier));
+  }
+}
+
+bool AreEndsTiedIn(const SpreadOption& option, int32_t num_layers) {
+  return std::any_of(option.tables.begin(), option.tables.end(), [&](const std::unique_ptr<StageTable>& table) {
+    return table != nullptr && (table->PriceOf(0).ends_bytes > 0 || table->PriceOf(num_layers - 1).ends_bytes > 0);
+  });
 }
 
 // By depth. Blocks of one class never overlap, wherever the first begins.
@@ -45,18 +60,25 @@ PhaseBounds::PhaseBounds(const Places& places, int32_t num_layers, PipelineOrder
   for (int32_t layer = 0; layer < num_layers; ++layer) {
     LongestPasses least{kBeyondAll, kBeyondAll, kBeyondAll};
     int64_t least_end = kBeyondAll;
-    for (const auto& table : option.tables) {
-      if (table == nullptr) continue;
+    int64_t least_end_of_several = kBeyondAll;
+    ForEachTable(places, option, [&](int32_t number, const StageTable* table) {
+      if (table == nullptr) return;
       const LongestPasses own = table->PassesPs(layer, layer + 1, is_split);
       least = {std::min(least.forward_ps, own.forward_ps), std::min(least.backward_ps, own.backward_ps),
                std::min(least.weights_ps, own.weights_ps)};
-      least_end = std::min(least_end, table->StepEndPs(layer, layer + 1));
-    }
+      const int64_t step_end = table->StepEndPs(layer, layer + 1);
+      least_end = std::min(least_end, step_end);
+      const int64_t devices = option.degrees.devices();
+      const int32_t tier = places.LeastTier(number, places.row().num_classes() == 1 ? 2 * devices : devices);
+      const TrainingLink& link = places.row().cluster().LinkOf(tier);
+      least_end_of_several = std::min(least_end_of_several, step_end + table->EndsPs(layer, layer + 1, link));
+    });
     const LongestPasses& before = rest.back();
     rest.push_back({before.forward_ps + least.forward_ps, before.backward_ps + least.backward_ps,
                     before.weights_ps + least.weights_ps});
     longest_layer.push_back(Larger(longest_layer.back(), least));
     end = std::max(end, least_end);
+    end_of_several = std::max(end_of_several, least_end_of_several);
   }
   blocks_left = BlocksLeft(places, option.degrees.devices());
 }
@@ -69,6 +91,7 @@ PhasePass::PhasePass(const Places& places, int32_t num_layers, const PhaseQuesti
       option_(option),
       bounds_(bounds),
       poller_(poller),
+      ends_(places, AreEndsTiedIn(option, num_layers)),
       room_(poller.limits(), sizeof(Label)) {}
 
 int64_t PhasePass::StepPs(int64_t sum_ps, const LongestPasses& longest, int64_t end_ps) const {
@@ -87,7 +110,7 @@ int64_t PhasePass::StepBoundOf(const Label& label, int32_t first) const {
   if (first > 0 && left <= 0) return kDoesNotFit;
   LongestPasses longest = Larger(label.longest, bounds_.longest_layer[at]);
   if (first > 0) longest = Larger(longest, Share(bounds_.rest[at], left));
-  const int64_t end = is_simulated_ ? label.busy : std::max(label.end, bounds_.end);
+  const int64_t end = is_simulated_ ? label.busy : std::max(label.end, LeastEndPs());
   return StepPs(label.sum + bounds_.rest[at].forward_ps + bounds_.rest[at].backward_ps, longest, end);
 }
 
@@ -152,7 +175,8 @@ void PhasePass::Extend(PlacedStage stage, const Label& behind, int32_t next, int
   const int64_t devices = option_.degrees.devices();
   stage.end = places_.EndOf(behind.depth, devices);
   if (stage.end < 0) return;
-  StageTable* table = option_.At(places_.ClassAt(behind.depth), places_.TierOf(stage.end, devices));
+  const int32_t own = places_.TierOf(stage.end, devices);
+  StageTable* table = option_.At(places_.ClassAt(behind.depth), own);
   if (table == nullptr) return;
   const bool is_split = question_.order == PipelineOrder::kZeroBubble;
   Cost cost{table->PassesPs(stage.first_layer, stage.end_layer, is_split),
@@ -168,20 +192,26 @@ void PhasePass::Extend(PlacedStage stage, const Label& behind, int32_t next, int
   const int64_t time = table->TimePs(stage.first_layer, stage.end_layer, held);
   if (time == kDoesNotFit) return;
   cost.passes.backward_ps += time - table->BasePs(stage.first_layer, stage.end_layer);
-  const auto add = [&](int64_t depth, int32_t tier) {
+  const auto add = [&](int64_t depth, int32_t tier, const PipelineEnds::Distance& ends) {
     Cost placed = cost;
+    placed.end += table->EndsPs(stage.first_layer, stage.end_layer, cluster.LinkOf(ends.tier));
     const int64_t transfers = sent + table->TransferBeforePs(stage.first_layer, cluster.LinkOf(tier));
     placed.passes.forward_ps += transfers / 2;
     placed.passes.backward_ps += transfers - transfers / 2;
     Label label = Joined(behind, placed, stage, next);
     label.depth = depth;
     label.tier = tier;
+    label.ends = ends;
     if (value(label, stage.first_layer) < limit) found.push_back(label);
   };
-  if (stage.first_layer == 0) return add(stage.end, 0);
-  places_.ForEachNext(stage.end, [&](int64_t depth) {
-    const int64_t end = places_.EndOf(depth, devices);
-    if (end >= 0) add(depth, places_.TierOfBoth(stage.end, devices, depth, end, devices));
+  const PipelineEnds::Stage at{stage.end, own, stage.first_layer == 0, stage.end_layer == num_layers_};
+  ends_.ForEachDistance(at, behind.ends, [&](const PipelineEnds::Distance& ends) {
+    if (at.is_first) return add(stage.end, 0, ends);
+    places_.ForEachNext(stage.end, [&](int64_t depth) {
+      const int64_t end = places_.EndOf(depth, devices);
+      if (end < 0 || !ends_.MayBeKept(ends, depth)) return;
+      add(depth, places_.TierOfBoth(stage.end, devices, depth, end, devices), ends);
+    });
   });
 }
 
@@ -213,7 +243,9 @@ bool PhasePass::Run(int64_t limit, Value value) {
 }
 
 void PhasePass::KeepUnbeaten(Front& front) {
-  const auto kind = [this](const Label& label) { return std::pair(places_.KindOf(label.depth), label.tier); };
+  const auto kind = [this](const Label& label) {
+    return std::tuple(places_.KindOf(label.depth), label.tier, ends_.KindOf(label.ends));
+  };
   const auto key = [](const Label& label) {
     return std::tuple(label.behind, label.depth, label.longest.backward_ps, label.longest.forward_ps,
                       label.longest.weights_ps, label.sum, label.end, label.busy, label.stage.end_layer, label.next);

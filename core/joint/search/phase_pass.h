@@ -11,6 +11,7 @@
 #include "core/base/polling.h"
 #include "core/joint/cost/stage_cost.h"
 #include "core/joint/search/labels.h"
+#include "core/joint/search/pipeline_ends.h"
 #include "core/joint/search/places.h"
 #include "core/joint/search/stage_pass.h"
 #include "core/model/joint.h"
@@ -40,6 +41,8 @@ struct PhaseBounds {
   std::vector<LongestPasses> rest;
   std::vector<LongestPasses> longest_layer;
   int64_t end = 0;
+  // The same where there are several stages.
+  int64_t end_of_several = 0;
   // By depth: how many blocks lie beyond it at most.
   std::vector<int64_t> blocks_left;
 };
@@ -85,6 +88,7 @@ class PhasePass {
     int32_t next = -1;
     // How far this stage and the one before it are apart.
     int32_t tier = 0;
+    PipelineEnds::Distance ends = {};
   };
   using Front = std::vector<Label>;
   // What one stage takes.
@@ -107,6 +111,7 @@ class PhasePass {
   int64_t SimulatedBoundOf(const Label& label, int32_t first) const;
   int64_t StepPs(int64_t sum_ps, const LongestPasses& longest, int64_t end_ps) const;
   int64_t StagesLeft(const Label& label) const;
+  int64_t LeastEndPs() const { return question_.num_stages.value_or(1) > 1 ? bounds_.end_of_several : bounds_.end; }
   StagePipeline Trace(const Label& label) const;
 
   const Places& places_;
@@ -115,6 +120,7 @@ class PhasePass {
   const SpreadOption& option_;
   const PhaseBounds& bounds_;
   Poller& poller_;
+  PipelineEnds ends_;
   // Whether values are those of LeastSimulated, else closed forms.
   bool is_simulated_ = false;
   std::vector<Front> fronts_;

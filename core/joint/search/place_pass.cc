@@ -203,7 +203,7 @@ class StagePass::PlacePass {
       if (times.time == kDoesNotFit) continue;
       const int64_t sent = transfer(way, stage.end, place);
       if (stage.first == 0) {
-        const int64_t end = way.table->StepEndPs(stage.first, stage.end);
+        const int64_t end = way.table->StepEndPs(stage.first, stage.end) + EndsPs(stage, place, *way.table);
         least_ = std::min(least_, MostOf(stage, times, behind, sent) + end);
         continue;
       }
@@ -218,6 +218,13 @@ class StagePass::PlacePass {
       }
     }
     return work;
+  }
+
+  // What the first stage adds up with the last one at least.
+  int64_t EndsPs(const Stage& stage, std::size_t place, const StageTable& table) const {
+    const int64_t devices = pass_.options_[stage.option].degrees.devices();
+    const int32_t tier = pass_.LeastEndsTier(pass_.places_.ClassAt(ways_.depths[place]), devices, stage.behind);
+    return table.EndsPs(stage.first, stage.end, pass_.places_.row().cluster().LinkOf(tier));
   }
 
   Times TimesOf(const Stage& stage, StageTable& table) const {

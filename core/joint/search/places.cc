@@ -8,6 +8,7 @@ Places::Places(const DeviceRow& row) : row_(row), num_tiers_(row.cluster().num_t
   int64_t class_end = 0;
   for (int32_t number = row.num_classes(); number-- > 0;) {
     const TrainingClass& part = row.At(number);
+    are_in_order_ = are_in_order_ && IsAlone(number);
     const int64_t start = class_end;
     class_end += part.devices();
     for (int64_t depth = start; depth < class_end; ++depth) {

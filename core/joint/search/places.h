@@ -33,6 +33,10 @@ class Places {
   int32_t TierOfBoth(int64_t end, int64_t devices, int64_t depth, int64_t next_end, int64_t next_devices) const {
     return std::max({TierOf(end, devices), TierOf(next_end, next_devices), TierBetween(end - 1, depth)});
   }
+  // How far the devices at two depths are apart.
+  int32_t TierBetween(int64_t a, int64_t b) const;
+  // Whether what lies farther in front of a place is never closer to it: no two classes have the same devices.
+  bool are_in_order() const { return are_in_order_; }
   int32_t num_tiers() const { return num_tiers_; }
   // The closest that a block of so many devices of a class can be.
   int32_t LeastTier(int32_t number, int64_t devices) const;
@@ -85,7 +89,6 @@ class Places {
   int64_t SlotOf(int64_t end) const { return size() - end; }
 
  private:
-  int32_t TierBetween(int64_t a, int64_t b) const;
   void SetGroups();
   // Whether no other class has the same devices, which may lie in the same rack.
   bool IsAlone(int32_t number) const;
@@ -99,6 +102,7 @@ class Places {
 
   const DeviceRow& row_;
   int32_t num_tiers_;
+  bool are_in_order_ = true;
   // By group, then by depth: which one the device is in, and where what the row has of it ends.
   std::vector<std::vector<int64_t>> groups_;
   std::vector<std::vector<int64_t>> group_ends_;

@@ -25,6 +25,7 @@ StagePass::StagePass(const Places& places, int32_t num_layers, int64_t micro_bat
       work_{0},
       holders_{0},
       measure_(measure),
+      ends_(places, measure != Measure::kNothing && AreEndsTied()),
       room_(poller.limits(), sizeof(Label)) {
   SetSizes();
   SetSites();
@@ -63,8 +64,30 @@ void StagePass::SetSites() {
   }
 }
 
+bool StagePass::AreEndsTied() const {
+  const auto adds_up = [this](const std::unique_ptr<StageTable>& table) {
+    return table != nullptr && (table->PriceOf(0).ends_bytes > 0 || table->PriceOf(num_layers_ - 1).ends_bytes > 0);
+  };
+  return std::any_of(options_.begin(), options_.end(), [&](const SpreadOption& option) {
+    return std::any_of(option.tables.begin(), option.tables.end(), adds_up);
+  });
+}
+
+bool StagePass::HasSeveralStages() const {
+  if (num_stages_.has_value()) return *num_stages_ > 1;
+  return std::none_of(tables_.begin(), tables_.end(), [this](const StageTable* table) {
+    return table != nullptr && table->BasePs(0, num_layers_) != kDoesNotFit && table->Fits(0, num_layers_, 1);
+  });
+}
+
+int32_t StagePass::LeastEndsTier(int32_t number, int64_t devices, int64_t others) const {
+  return places_.LeastTier(number, num_classes_ == 1 ? devices + others * smallest_ : devices);
+}
+
 void StagePass::SetBounds() {
-  const TrainingLink& slowest = places_.row().cluster().between;
+  const TrainingCluster& cluster = places_.row().cluster();
+  const TrainingLink& slowest = cluster.between;
+  const bool has_ends = AreEndsTied() && HasSeveralStages();
   double held = 0;
   for (int32_t layer = 0; layer < num_layers_; ++layer) {
     int64_t least = kBeyondAll;
@@ -84,7 +107,12 @@ void StagePass::SetBounds() {
               table->TransferBeforePs(layer, slowest) + table->TransferBeforePs(layer + 1, slowest);
           least = std::min(least, base);
           least_work = std::min(least_work, static_cast<double>(base) * devices);
-          least_end = std::min(least_end, table->StepEndPs(layer, layer + 1));
+          // Of a stage that holds nothing else.
+          const int64_t of_ends =
+              has_ends
+                  ? table->EndsPs(layer, layer + 1, cluster.LinkOf(LeastEndsTier(number, option.degrees.devices(), 1)))
+                  : 0;
+          least_end = std::min(least_end, table->StepEndPs(layer, layer + 1) + of_ends);
           least_held = std::min(least_held, table->LeastShareOf(layer) * static_cast<double>(option.degrees.devices()));
           most = std::max(most, base + table->MostExtraPs(layer) + transfers);
         }
@@ -233,28 +261,35 @@ void StagePass::ExtendBy(const PlacedStage& stage, const Label& behind, int32_t 
   if (MeasureOf(*table, stage, behind, least, sent) > most.cap || behind.sum + least > most.sum) return;
   const int64_t time = StagePs(*table, stage, std::min<int64_t>(micro_batches_, behind.behind + 1));
   if (time == kDoesNotFit) return;
-  const int64_t step_end = std::max(behind.end, table->StepEndPs(stage.first_layer, stage.end_layer));
-  const auto add = [&](int64_t depth, int32_t tier) {
+  const auto add = [&](int64_t depth, int32_t tier, int64_t step_end, const PipelineEnds::Distance& ends) {
     const int64_t transfers = sent + transfer(stage.first_layer, tier);
     const int64_t cost = time + transfers;
     const int64_t measured = MeasureOf(*table, stage, behind, cost, transfers);
     if (measured > most.cap) return;
     Label label{.depth = static_cast<int32_t>(depth),
                 .behind = behind.behind + 1,
-                .end = step_end,
+                .end = std::max(behind.end, step_end),
                 .longest = std::max(measured, behind.longest + (is_step() ? cost : 0)),
                 .next = next,
-                .tier = tier};
+                .tier = tier,
+                .ends = ends};
     if (!combine(cost, behind, label)) return;
     label.stage = {stage.first_layer, stage.end_layer, stage.option, end};
     found.push_back(label);
   };
-  if (stage.first_layer == 0) return add(end, 0);
-  places_.ForEachNext(end, [&](int64_t depth) {
-    const uint32_t tiers = TiersBefore(stage, end, depth);
-    for (int32_t tier = 0; tier < num_tiers_; ++tier) {
-      if ((tiers >> tier & 1U) != 0) add(depth, tier);
-    }
+  const PipelineEnds::Stage placed{end, own, stage.first_layer == 0, stage.end_layer == num_layers_};
+  ends_.ForEachDistance(placed, behind.ends, [&](const PipelineEnds::Distance& ends) {
+    const int64_t step_end =
+        table->StepEndPs(stage.first_layer, stage.end_layer) +
+        table->EndsPs(stage.first_layer, stage.end_layer, places_.row().cluster().LinkOf(ends.tier));
+    if (placed.is_first) return add(end, 0, step_end, ends);
+    places_.ForEachNext(end, [&](int64_t depth) {
+      if (!ends_.MayBeKept(ends, depth)) return;
+      const uint32_t tiers = TiersBefore(stage, end, depth);
+      for (int32_t tier = 0; tier < num_tiers_; ++tier) {
+        if ((tiers >> tier & 1U) != 0) add(depth, tier, step_end, ends);
+      }
+    });
   });
 }
 
@@ -279,7 +314,7 @@ int64_t StagePass::KeepUnbeaten(Front& front) {
   // In front of more stages there is less memory, but a stage may wait less for them: then neither beats the other.
   const bool needs_as_many = num_stages_.has_value() || is_step();
   const auto kind = [&](const Label& label) {
-    return std::tuple(places_.KindOf(label.depth), label.tier, is_step() ? label.behind : 0);
+    return std::tuple(places_.KindOf(label.depth), label.tier, is_step() ? label.behind : 0, ends_.KindOf(label.ends));
   };
   const auto key = [this](const Label& label) {
     return std::tuple(label.depth, label.behind, label.sum, is_step() ? label.longest : 0, label.end,

@@ -11,6 +11,7 @@
 #include "core/base/index.h"
 #include "core/base/polling.h"
 #include "core/joint/search/labels.h"
+#include "core/joint/search/pipeline_ends.h"
 #include "core/joint/search/places.h"
 #include "core/joint/stages/stage_table.h"
 #include "core/model/joint.h"
@@ -151,6 +152,7 @@ class StagePass {
     int32_t next = -1;
     // How far this stage and the one before it are apart.
     int32_t tier = 0;
+    PipelineEnds::Distance ends = {};
   };
   using Front = std::vector<Label>;
   // A stage of one option on one class.
@@ -165,6 +167,13 @@ class StagePass {
   void SetSites();
   const Site& SiteOf(int32_t option, int32_t number) const { return sites_[Index(option * num_classes_ + number)]; }
   void SetBounds();
+  // Whether the first and the last stage exchange anything, where they are two.
+  bool AreEndsTied() const;
+  // Whether no stage can hold all layers.
+  bool HasSeveralStages() const;
+  // The least distance between the first and the last stage, where one of them lies on so many devices of a class and
+  // there are so many others at least.
+  int32_t LeastEndsTier(int32_t number, int64_t devices, int64_t others) const;
   void SetDuals();
   void SetWeights();
   // What the layers before `layer` take at least in stages of at most `cap` on the devices beyond `depth`; kDoesNotFit:
@@ -248,6 +257,7 @@ class StagePass {
   int64_t longest_possible_ = 0;
   int64_t end_bound_ = 0;
   Measure measure_;
+  PipelineEnds ends_;
   std::vector<Front> fronts_;
   LabelRoom room_;
   int64_t labels_ = 0;

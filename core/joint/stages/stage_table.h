@@ -81,6 +81,13 @@ class StageTable {
   int64_t StepEndPs(int32_t first, int32_t end) const {
     return step_end_[static_cast<std::size_t>(end)] - step_end_[static_cast<std::size_t>(first)];
   }
+  // What the stage takes besides, at the end of a step, to add up what the stage at the other end of the pipeline has
+  // as well, which is `link` away; 0 where there is none. O(1).
+  int64_t EndsPs(int32_t first, int32_t end, const TrainingLink& link) const {
+    const bool has_first = first == 0;
+    if (has_first == (end == segments_.num_layers())) return 0;
+    return planwright::EndsPs(PriceOf(has_first ? first : end - 1).ends_bytes, link);
+  }
   int64_t StateBytes(int32_t first, int32_t end) const {
     return state_[static_cast<std::size_t>(end)] - state_[static_cast<std::size_t>(first)];
   }

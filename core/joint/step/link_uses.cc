@@ -376,7 +376,8 @@ class UseFinder {
 
   void AddEnds() {
     const std::size_t last = plan_.stages.size() - 1;
-    const TrainingLink link = StageQuery(row_, plan_, plan_.stages.front()).ends.value_or(row_.cluster().between);
+    if (last == 0) return;
+    const TrainingLink link = LinkBetween(row_, plan_.stages.front(), plan_.stages.back());
     for (const auto& [a, b] : {std::pair(std::size_t{0}, last), std::pair(last, std::size_t{0})}) {
       SendAcross(a, b, StageTransfer::kEnds, link);
       ReceiveAcross(a, b, StageTransfer::kEnds, link);

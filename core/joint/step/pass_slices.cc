@@ -65,12 +65,11 @@ class StageSlicer {
     return slices;
   }
 
-  // Behind all chunks.
-  StepEndSlice End() {
+  // Behind all chunks, which take `step_end_ps` once.
+  StepEndSlice End(int64_t step_end_ps) {
     // What is hidden at the end runs beside the last pass.
     end_.update_ps = LimitShown(step_end_ps_, end_.exchanges);
-    end_.ends_ps = std::min(end_.ends_ps, end_.update_ps);
-    end_.update_ps -= end_.ends_ps;
+    end_.ends_ps = step_end_ps - step_end_ps_;
     return end_;
   }
 
@@ -85,7 +84,6 @@ class StageSlicer {
     slices.forward.push_back(SliceOf(price.forward_ps, parts.forward));
     slices.backward.push_back(SliceOf(price.backward_ps - later + extra, parts.backward));
     AddTo(end_.exchanges, parts.step_end);
-    end_.ends_ps += parts.ends_ps;
     step_end_ps_ += price.step_end_ps;
   }
 
@@ -121,7 +119,7 @@ std::vector<StageSlices> SlicesOf(const LayerPricer& pricer, const DeviceRow& ro
     StageSlicer slicer(pricer, StageQuery(row, plan, stage), plan.order == PipelineOrder::kZeroBubble);
     StageSlices& slices = stages.emplace_back();
     for (const JointChunk& chunk : stage.chunks) slices.chunks.push_back(slicer.SlicesOf(chunk));
-    slices.end = slicer.End();
+    slices.end = slicer.End(stage.step_end.count());
   }
   return stages;
 }

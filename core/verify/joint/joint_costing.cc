@@ -36,6 +36,7 @@ struct Sums {
   int64_t gradients = 0;
   int64_t optimizer = 0;
   int64_t step_end = 0;
+  int64_t ends = 0;
   int64_t forward = 0;
   int64_t backward = 0;
   int64_t transfers = 0;
@@ -115,13 +116,10 @@ class JointCosting {
       spread.node_size = degrees.tensor;
       spread.inside = network_.OfTensorGroups(devices, degrees);
       spread.between = network_.OfCopies(devices, degrees);
-      spread.ends =
-          network_.BetweenStages(choices_.placement.stages.front().devices, choices_.placement.stages.back().devices);
     } else {
       spread.node_size = choices_.NodeSizeOf(s);
       spread.inside = machines_.LinkOf(0);
       spread.between = machines_.LinkOf(std::max<std::size_t>(machines_.RingOf(devices), 1));
-      spread.ends = machines_.Furthest();
     }
     return spread;
   }
@@ -237,6 +235,7 @@ class JointCosting {
         activations = SumOfBytes(activations, s, cost->kept_bytes, price.weights_kept_bytes);
         sums.is_any_full = sums.is_any_full || mode == LayerRecomputation::kFull;
         AddLayer(price, sums);
+        if (layer == 0 || layer + 1 == num_layers()) sums.ends += price.ends_bytes;
       }
       sums.activations = std::max(sums.activations, activations);
       sums.forward += times.forward_ps;
@@ -293,6 +292,12 @@ class JointCosting {
         std::max({machines_.RingOf(from), machines_.RingOf(to), machines_.RingOf({from.front(), to.front()})}));
   }
 
+  // Of one stage there is nothing to add up.
+  int64_t SumOfEndsPs(int64_t bytes) const {
+    if (num_stages() == 1) return 0;
+    return verify::BothWaysPs(bytes, LinkBetween(0, static_cast<std::size_t>(num_stages()) - 1)) / 2;
+  }
+
   void FillIn(std::size_t s, const Sums& sums) {
     JointStage& to = joint_.stages[s];
     to.in_flight = static_cast<int32_t>(InFlightOf(s));
@@ -300,7 +305,7 @@ class JointCosting {
     to.backward = Picoseconds(sums.backward);
     to.transfers = Picoseconds(sums.transfers);
     to.received = Picoseconds(sums.received);
-    to.step_end = Picoseconds(sums.step_end);
+    to.step_end = Picoseconds(std::min(sums.step_end + SumOfEndsPs(sums.ends), kLongestStepPs));
     to.measured_layers = sums.measured;
     to.memory = {.parameters = sums.state_parameters + 2 * sums.gathered,
                  .gradients = sums.gradients,

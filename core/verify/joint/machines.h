@@ -31,7 +31,6 @@ class Machines {
   // unlike classes may be anywhere.
   std::size_t RingOf(const std::vector<DeviceId>& devices) const;
   const MachineLink& LinkOf(std::size_t ring) const { return rings_[ring].link; }
-  const MachineLink& Furthest() const { return rings_.back().link; }
   // By class and node, how many devices `usable` holds.
   std::map<std::pair<DeviceClassId, int64_t>, int64_t> NodeSizes(const std::vector<DeviceId>& usable) const;
 

@@ -254,9 +254,7 @@ class RankCosting {
     if (spread_.sharding == Sharding::kGradients) exchange = AmongData(kWeight);
     costs_.step_end = (1 - reached_.hidden_at_step_end) * exchange + Moved(Shared(kUpdated, Sharding::kOptimizer));
     if (!shape_.tied || (!is_embedding_ && !is_head_)) return;
-    const double table = kGradient * N(shape_.vocabulary) * h_ / t_;
-    const double speed = spread_.ends.bytes_per_second * reached_.network;
-    costs_.step_end += table / speed * kPerSecond + N(spread_.ends.latency_ps);
+    costs_.ends = kGradient * N(shape_.vocabulary) * h_ / t_ / reached_.network;
   }
 
   // Bytes that a rank has of `bytes` for each parameter, where copies divide them from a level of sharding on.
@@ -341,8 +339,7 @@ PriceQuery QueryOf(DeviceClassId device_class, const RankSpread& spread) {
           .crosses_nodes = spread.degrees.devices() > spread.node_size,
           .devices_per_node = static_cast<int32_t>(spread.node_size),
           .between = link(spread.between),
-          .inside = link(spread.inside),
-          .ends = link(spread.ends)};
+          .inside = link(spread.inside)};
 }
 
 RankCosts CostsOfRank(const TransformerShape& shape, int32_t position, const DeviceClass& device,
@@ -377,6 +374,7 @@ std::string DifferenceOf(const LayerPrice& price, const RankCosts& costs) {
   compare("optimizer", price.optimizer_bytes, costs.optimizer);
   compare("gathered", price.gathered_bytes, costs.gathered);
   compare("end of the step", price.step_end_ps, costs.step_end);
+  compare("sum of both ends", price.ends_bytes, costs.ends);
   compare("output", price.output_bytes, costs.output);
   return difference;
 }

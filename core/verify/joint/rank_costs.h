@@ -27,10 +27,9 @@ struct RankSpread {
   Sharding sharding = Sharding::kNone;
   // Devices of a node that the class has; where pairs have links of their own, of a tensor group.
   int64_t node_size = 1;
-  // Inside such, between those of the stage, and between the first and the last stage.
+  // Inside such, and between those of the stage.
   MachineLink inside = {};
   MachineLink between = {};
-  MachineLink ends = {};
 };
 
 // What is asked of those whose prices are looked at.
@@ -58,6 +57,8 @@ struct RankCosts {
   double optimizer = 0;
   double gathered = 0;
   double step_end = 0;
+  // What both ends of the pipeline add up, as if links were used fully.
+  double ends = 0;
   double output = 0;
 };
 

@@ -142,11 +142,16 @@ TEST(LayerTimeTest, TheStepEndsWithGradientsAndUpdate) {
 
 TEST(LayerTimeTest, TiedTablesAreSummedUpOnceAStep) {
   TransformerShape shape = LlamaShape();
-  const Cluster cluster = ClusterOf(PerfectEfficiency());
-  const int64_t untied = PricesOf(shape, cluster, {.tensor = 2})[kHeadLayer].step_end_ps;
+  TrainingEfficiency efficiency = PerfectEfficiency();
+  efficiency.network = 0.5;
+  const Cluster cluster = ClusterOf(efficiency);
+  EXPECT_EQ(PricesOf(shape, cluster, {.tensor = 2})[kHeadLayer].ends_bytes, 0);
   shape.tied = true;
-  const int64_t tied = PricesOf(shape, cluster, {.tensor = 2})[kHeadLayer].step_end_ps;
-  ExpectNear(tied - untied, 4.0 * 32'000 * 1'024 / 2 / 1e10 * kPicoseconds);
+  const std::vector<LayerPrice> tied = PricesOf(shape, cluster, {.tensor = 2});
+  for (const LayerKind end : {kEmbeddingLayer, kHeadLayer}) {
+    EXPECT_EQ(tied[end].ends_bytes, 4 * 32'000 * 1'024 / 2 * 2) << end;
+  }
+  EXPECT_EQ(tied[kDenseLayer].ends_bytes, 0);
 }
 
 // docs/training-costs.md, section 6.

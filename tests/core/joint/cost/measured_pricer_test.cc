@@ -129,8 +129,7 @@ TEST(MeasuredPricerTest, SlowerLinksAreNeverFaster) {
                      .crosses_nodes = degrees.data > 1,
                      .devices_per_node = degrees.tensor,
                      .between = fastest,
-                     .inside = fastest,
-                     .ends = fastest};
+                     .inside = fastest};
     const std::vector<LayerPrice> fast = pricer.Price(query);
     query.inside = RandomLink(random, fastest);
     query.between = RandomLink(random, fastest);

@@ -18,7 +18,7 @@ namespace {
 using Raise = void (*)(LayerPrice&);
 
 // Every number of a layer that a stage may suffer from.
-constexpr std::array<Raise, 16> kRaises = {
+constexpr std::array<Raise, 17> kRaises = {
     [](LayerPrice& price) { ++price.forward_ps; },
     [](LayerPrice& price) { ++price.backward_ps; },
     [](LayerPrice& price) { ++price.weights_ps, ++price.backward_ps; },
@@ -34,6 +34,7 @@ constexpr std::array<Raise, 16> kRaises = {
     [](LayerPrice& price) { ++price.optimizer_bytes; },
     [](LayerPrice& price) { ++price.gathered_bytes; },
     [](LayerPrice& price) { ++price.step_end_ps; },
+    [](LayerPrice& price) { ++price.ends_bytes; },
     [](LayerPrice& price) { ++price.output_bytes; },
 };
 

@@ -72,6 +72,8 @@ class ChainPricer : public LayerPricer {
       price.workspace_bytes = random.Between(0, 8);
       price.parameter_bytes = random.Between(3, 30);
       price.step_end_ps = price.parameter_bytes;
+      RandomStream of_ends(seed_, 90 + kind);
+      if (!is_inner && seed_ % 3 == 0) price.ends_bytes = of_ends.Between(0, 40);
       price.output_bytes = kind == 3 ? 0 : output_bytes;
       prices.push_back(price);
     }

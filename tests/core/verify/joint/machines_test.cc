@@ -65,7 +65,6 @@ TEST(MachinesTest, ALevelIsNoFasterThanWhatIsBelowIt) {
   // The level of one rack per pod joins nothing.
   EXPECT_EQ(machines.LinkOf(1), (MachineLink{40, 5}));
   EXPECT_EQ(machines.LinkOf(2), (MachineLink{40, 5}));
-  EXPECT_EQ(machines.Furthest(), (MachineLink{40, 5}));
 }
 
 TEST(MachinesTest, DevicesOfANodeShareItsPort) {
@@ -73,7 +72,7 @@ TEST(MachinesTest, DevicesOfANodeShareItsPort) {
   tree.levels = {LevelOf(2, 100, 1), LevelOf(2, 60, 1)};
   tree.levels[1].port_bandwidth_bytes_per_second = 50;
   const Cluster cluster = ClusterOf(tree, {0, 0, 0, 0});
-  EXPECT_EQ(Machines(cluster).Furthest(), (MachineLink{25, 1}));
+  EXPECT_EQ(Machines(cluster).LinkOf(1), (MachineLink{25, 1}));
 }
 
 TEST(MachinesTest, DevicesOfUnlikeClassesMayBeAnywhere) {
@@ -87,7 +86,6 @@ TEST(MachinesTest, AUniformClusterIsOneNode) {
   EXPECT_EQ(machines.NodeOf(DeviceId(2)), 0);
   EXPECT_EQ(machines.RingOf(Ids({0, 2})), 0U);
   EXPECT_EQ(machines.LinkOf(0), (MachineLink{7, 2}));
-  EXPECT_EQ(machines.Furthest(), (MachineLink{7, 2}));
 }
 
 TEST(MachinesTest, LinksInsideANodeAreThoseOfItsTableWhereItSaysNothingElse) {

@@ -86,8 +86,7 @@ std::vector<JudgedRow> JudgeRows(uint64_t seed) {
                                   .sharding = static_cast<Sharding>(random.Below(kNumShardings)),
                                   .node_size = is_network ? degrees.tensor : 8,
                                   .inside = is_network ? SlowerLink(random, inside) : near,
-                                  .between = is_network ? SlowerLink(random, inside) : far,
-                                  .ends = far};
+                                  .between = is_network ? SlowerLink(random, inside) : far};
   const std::vector<LayerPrice> prices = pricer.Price(verify::QueryOf(DeviceClassId(0), spread));
   std::vector<JudgedRow> judged;
   if (prices.empty()) return judged;

@@ -88,8 +88,7 @@ Judged Judge(uint64_t seed) {
                                   .sharding = static_cast<Sharding>(random.Below(kNumShardings)),
                                   .node_size = node,
                                   .inside = link(random.Below(4) == 0 ? between : training.inside),
-                                  .between = link(between),
-                                  .ends = link(training.between)};
+                                  .between = link(between)};
   Judged judged;
   if (spread.degrees.devices() > devices) return judged;
   judged.prices = pricer.Price(verify::QueryOf(training.classes.front().device_class, spread));
