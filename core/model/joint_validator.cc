@@ -25,6 +25,9 @@ constexpr int64_t kMostKindsOfRuns = int64_t{1} << 26;
 constexpr int64_t kFewKinds = 4;
 // Sums over many layers and micro-batches stay below 2^63 picoseconds.
 constexpr double kMostMeasuredMs = 1e6;
+// A millionth of an accelerator's: such numbers were meant in another unit.
+constexpr double kLeastPeakFlops = 1e9;
+constexpr double kLeastMemoryBandwidth = 1e8;
 constexpr int64_t kMaxTokens = 16'777'216;
 constexpr int64_t kMostActivationBytes = int64_t{1} << 50;
 
@@ -267,10 +270,25 @@ class JointRules {
     for (std::size_t i = 0; i < cluster_.device_classes.size(); ++i) {
       const DeviceClass& device_class = cluster_.device_classes[i];
       if (device_class.kind != DeviceKind::kAccelerator) continue;
-      if (IsPositive(device_class.peak_flops) && IsPositive(device_class.memory_bandwidth_bytes_per_second)) continue;
-      violations_.Add(ElementPath("cluster.device_classes", i),
-                      "must have peak_flops and memory_bandwidth_bytes_per_second beside problem.joint");
+      CheckSpeeds(device_class, ElementPath("cluster.device_classes", i));
     }
+  }
+
+  void CheckSpeeds(const DeviceClass& device_class, const std::string& path) {
+    const double flops = device_class.peak_flops;
+    const double bandwidth = device_class.memory_bandwidth_bytes_per_second;
+    if (!IsPositive(flops) || !IsPositive(bandwidth)) {
+      violations_.Add(path, "must have peak_flops and memory_bandwidth_bytes_per_second beside problem.joint");
+      return;
+    }
+    const auto require = [&](const char* field, double value, double least, const char* unit) {
+      if (value >= least) return;
+      violations_.Add(path + "." + field,
+                      absl::StrCat("must be at least ", least, " ", unit, " beside problem.joint, is ", value,
+                                   ": give it without a prefix like giga or tera"));
+    };
+    require("peak_flops", flops, kLeastPeakFlops, "FLOP per second");
+    require("memory_bandwidth_bytes_per_second", bandwidth, kLeastMemoryBandwidth, "bytes per second");
   }
 
   void CheckBatch() {

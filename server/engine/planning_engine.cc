@@ -356,6 +356,7 @@ absl::StatusOr<PlanTask> PlanningEngine::ReadTask(const v1::CreatePlanRequest& r
   ASSIGN_OR_RETURN(PlanTask task, ReadAnyTask(request, context));
   task.is_to_be_kept = request.store() || !request.plan_id().empty();
   task.plan_id = request.plan_id();
+  task.is_named = !task.plan_id.empty();
   // So that a call that is made again after its answer was lost finds what it has stored.
   if (task.is_to_be_kept && task.plan_id.empty() && !task.skip_cache) task.plan_id = IdOfWish(task);
   return task;

@@ -67,7 +67,6 @@ v1::Stage ChosenOf(const v1::Stage& stage) {
 v1::Plan ChosenOf(const v1::Plan& plan) {
   v1::Plan chosen;
   chosen.set_graph_digest(plan.graph_digest());
-  chosen.set_cluster_digest(plan.cluster_digest());
   if (plan.has_problem()) *chosen.mutable_problem() = plan.problem();
   for (const v1::Stage& stage : plan.stages()) *chosen.add_stages() = ChosenOf(stage);
   if (plan.has_schedule()) {

@@ -85,6 +85,11 @@ bool IsTooMuch(const LayerPrice& price, std::size_t layers) {
   return most > kMostPriced / 2 / static_cast<int64_t>(layers);
 }
 
+bool HasGivenTimes(const OperatorGraph& graph) {
+  return std::any_of(graph.operators.begin(), graph.operators.end(),
+                     [](const Operator& op) { return !op.costs.empty() || !op.variants.empty(); });
+}
+
 }  // namespace
 
 OperatorPricer::OperatorPricer(const OperatorGraph& graph, const Cluster& cluster, const OperatorLayers& layers,
@@ -101,7 +106,8 @@ OperatorPricer::OperatorPricer(const OperatorGraph& graph, const Cluster& cluste
       inside_(inside),
       between_(between),
       tokens_per_sample_(tokens_per_sample),
-      has_gradients_(HasBackwardOperators(graph)) {
+      has_gradients_(HasBackwardOperators(graph)),
+      has_given_times_(HasGivenTimes(graph)) {
   FindBorders();
   FindKinds();
 }
@@ -200,7 +206,8 @@ std::optional<LayerPrice> OperatorPricer::PriceOfLayer(std::size_t layer, const 
   // An update reads gradients, and reads and writes parameters and what the optimizer knows of them.
   price.step_end_ps = RoundedUp(ranks.StepEnd(sum.parameters, 3 + 2 * optimizer_factor_));
   price.output_bytes = RoundedUp(BytesOf(border.leaving, query, chosen) / (has_gradients_ ? 2 : 1));
-  price.is_measured = sum.is_measured;
+  // Where all times are estimated, those of layers that take none are as well.
+  price.is_measured = has_given_times_ && sum.is_measured;
   if (IsTooMuch(price, layers_.size())) return std::nullopt;
   return price;
 }

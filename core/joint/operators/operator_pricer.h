@@ -85,6 +85,8 @@ class OperatorPricer : public LayerPricer {
   int64_t tokens_per_sample_;
   // Tensors of BACKWARD operators are what goes back; else what goes back is as large as what went forward.
   bool has_gradients_;
+  // Of some operator.
+  bool has_given_times_;
   // By operator.
   std::vector<std::size_t> layer_of_;
   std::vector<Border> borders_;

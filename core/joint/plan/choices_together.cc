@@ -14,6 +14,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "core/base/quantity_text.h"
+#include "core/joint/cost/pair_links.h"
 #include "core/joint/cost/stage_cost.h"
 
 namespace planwright {
@@ -119,8 +120,10 @@ class ChoicesTogether {
 
   std::set<int32_t> KindsThatRun(const Degrees& spread) const {
     const TrainingCluster& cluster = request_.cluster;
-    const PriceQuery query = QueryOn(cluster, cluster.classes.front(), cluster.num_tiers() - 1, spread,
-                                     settings_.micro_batch_samples.front(), settings_.shardings.front());
+    PriceQuery query = QueryOn(cluster, cluster.classes.front(), cluster.num_tiers() - 1, spread,
+                               settings_.micro_batch_samples.front(), settings_.shardings.front());
+    // Whatever links there are.
+    query.inside = query.between = kNoLink;
     const std::vector<LayerPrice> prices = request_.pricer.PriceFor(query, settings_.per_stage);
     std::set<int32_t> kinds;
     for (const int32_t kind : request_.pricer.kinds()) {

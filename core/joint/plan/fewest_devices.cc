@@ -57,10 +57,10 @@ class FewestDevices {
     if (is_one_row_) all_ = {TotalOf(all_)};
     const std::optional<double>& target = question.settings.target_tokens_per_second;
     if (!target.has_value()) return;
-    const double tokens =
-        static_cast<double>(question.settings.global_batch) * static_cast<double>(question.pricer.tokens_per_sample());
-    most_ps_ = static_cast<int64_t>(
-        std::min(std::floor(tokens / *target * kPicosecondsPerSecond), static_cast<double>(kAnyStep)));
+    most_ps_ =
+        static_cast<int64_t>(std::min(TokensOfStep() / *target * kPicosecondsPerSecond, static_cast<double>(kAnyStep)));
+    // What plans state of their speed is rounded, and a plan reaches what it states.
+    while (most_ps_ < kAnyStep && TokensPerSecond(most_ps_ + 1) >= *target) ++most_ps_;
   }
 
   absl::StatusOr<JointAnswer> Run(const std::function<void(const JointAnswer&)>& on_answer) {
@@ -115,6 +115,17 @@ class FewestDevices {
 
   static bool IsInterrupted(const absl::Status& status) {
     return IsNoPlanFound(status) || absl::IsResourceExhausted(status) || absl::IsCancelled(status);
+  }
+
+  double TokensOfStep() const {
+    return static_cast<double>(question_.settings.global_batch) *
+           static_cast<double>(question_.pricer.tokens_per_sample());
+  }
+  // As plans state it (JointPlan::tokens_per_second).
+  double TokensPerSecond(int64_t step_ps) const {
+    const double seconds = static_cast<double>(step_ps) / kPicosecondsPerSecond;
+    return static_cast<double>(question_.settings.global_batch) / seconds *
+           static_cast<double>(question_.pricer.tokens_per_sample());
   }
 
   bool is_network() const { return question_.training.pairs != nullptr; }
@@ -405,13 +416,10 @@ class FewestDevices {
   // All devices miss the target. REQUIRES: best_.
   absl::Status WhyNot(Decision decision) const {
     if (CheckInterruption(limits_) == Interruption::kCancelled) return NotWithinLimitsError(limits_);
-    const double tokens = static_cast<double>(question_.settings.global_batch) *
-                          static_cast<double>(question_.pricer.tokens_per_sample());
     // As reports say it: what they print is reached.
-    const std::string found =
-        absl::StrFormat("the best plan on all %d devices trains %.0f tokens/s, and %.0f are asked for", TotalOf(all_),
-                        std::floor(tokens / static_cast<double>(best_->count()) * kPicosecondsPerSecond),
-                        std::ceil(*question_.settings.target_tokens_per_second));
+    const std::string found = absl::StrFormat(
+        "the best plan on all %d devices trains %.0f tokens/s, and %.0f are asked for", TotalOf(all_),
+        std::floor(TokensPerSecond(best_->count())), std::ceil(*question_.settings.target_tokens_per_second));
     if (decision == Decision::kOpen) {
       if (CheckInterruption(limits_).has_value()) {
         return NoPlanFoundError(found + "; it is not proven that none does", SpentLimit::kTime);

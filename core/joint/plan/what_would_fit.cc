@@ -230,6 +230,24 @@ absl::Status NotFoundInterleavedError() {
       "another schedule (--schedule=one_f_one_b), recomputation or more devices");
 }
 
+namespace {
+
+// The slowest that there is.
+std::string SpeedsText(const Cluster& cluster, const TrainingCluster& training) {
+  const TrainingLink& link = training.pairs == nullptr ? training.between : training.inside;
+  std::string text = absl::StrCat("whose links carry ", link.bytes_per_second, " bytes per second");
+  for (const TrainingClass& part : training.classes) {
+    const DeviceClass& device = cluster.device_classes[part.device_class.index()];
+    if (device.peak_flops == 0) continue;
+    absl::StrAppend(&text, ", and whose ", device.name, " have peak_flops ", device.peak_flops,
+                    " and memory_bandwidth_bytes_per_second ", device.memory_bandwidth_bytes_per_second);
+    break;
+  }
+  return text;
+}
+
+}  // namespace
+
 absl::Status NothingFitsError(const JointQuestion& question, const TrainingCluster& cluster,
                               const SolveLimits& limits) {
   const JointRequest request{question.pricer, cluster, question.settings, question.reserved_bytes};
@@ -238,7 +256,9 @@ absl::Status NothingFitsError(const JointQuestion& question, const TrainingClust
   if (!*may_take_too_long) return InfeasibleError(WhatWouldFit(question, request, limits));
   Violations violations;
   violations.Add("problem.joint.global_batch",
-                 "must have a step of less than 160 hours: longer ones are not looked for, and no shorter one fits");
+                 absl::StrCat("must have a step of less than 160 hours: longer ones are not looked for, and no shorter "
+                              "one fits; check the units of the cluster, ",
+                              SpeedsText(question.cluster, cluster)));
   return violations.ToStatus();
 }
 

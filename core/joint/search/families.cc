@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "core/base/units.h"
+#include "core/joint/cost/pair_links.h"
 
 namespace planwright {
 namespace {
@@ -183,8 +184,17 @@ class FamilyLister {
     families_.push_back(std::move(family));
   }
 
+  // Layers that have a price only where nothing is waited for.
+  bool AreLinksTooSlow(const PipelineFamily& family, const Degrees& degrees, int32_t number) const {
+    const DeviceRow& row = space_.places.row();
+    PriceQuery query = QueryOn(row.cluster(), row.At(number), 0, degrees,
+                               family.SamplesOf(degrees, settings_.per_stage), family.sharding);
+    query.inside = query.between = kNoLink;
+    return !space_.pricer.PriceFor(query, settings_.per_stage).empty();
+  }
+
   // Also leaves out of `family` the spreads that no class can have.
-  LeastPrices LeastOf(PipelineFamily& family) const {
+  LeastPrices LeastOf(PipelineFamily& family) {
     LeastPrices least;
     const TrainingCluster& cluster = space_.places.row().cluster();
     const int32_t furthest = cluster.num_tiers() - 1;
@@ -195,6 +205,7 @@ class FamilyLister {
         const int64_t devices = degrees.devices();
         if (space_.places.row().At(number).BlocksOf(devices) == 0) continue;
         const std::vector<LayerPrice> prices = ClosestPrices(space_, family, degrees, number);
+        if (prices.empty()) is_any_too_long_ = is_any_too_long_ || AreLinksTooSlow(family, degrees, number);
         const TrainingLink& ends = LeastEndsLink(family, number, devices);
         const auto memory = static_cast<double>(std::max<int64_t>(1, space_.places.row().At(number).memory_bytes));
         for (std::size_t kind = 0; kind < prices.size(); ++kind) {

@@ -120,7 +120,7 @@ class PlanAssembly {
   }
 
   double SamplesPerSecond() const {
-    const double seconds = static_cast<double>(std::max<int64_t>(joint_.step.count(), 1)) * 1e-12;
+    const double seconds = static_cast<double>(std::max<int64_t>(joint_.step.count(), 1)) / kPicosecondsPerSecond;
     return static_cast<double>(found_.problem.joint->global_batch) / seconds;
   }
 

@@ -7,6 +7,7 @@
 
 #include "absl/strings/cord.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "core/base/status_macros.h"
 #include "core/base/strings.h"
 #include "core/base/violations.h"
@@ -75,6 +76,16 @@ bool IsPlanFor(const v1::Plan& plan, const PlanTask& task) {
 void WarnOfOtherRules(v1::Plan& plan) {
   const std::optional<std::string> other_rules = OtherRulesWarning(plan);
   if (other_rules.has_value()) plan.add_warnings(*other_rules);
+}
+
+// A name stands for one plan, however good, so what was asked for beyond that is not done.
+void WarnOfLessEffort(const PlanTask& task, v1::Plan& plan) {
+  const bool is_near = plan.provenance().proven_optimal() || plan.relative_gap() <= task.options.options.relative_gap;
+  if (!task.is_named || is_near) return;
+  plan.add_warnings(absl::StrFormat(
+      "this is the plan that is stored as plans/%s, whose gap of %.4g is above the %.4g that is asked for: another "
+      "plan_id, or none, searches anew",
+      task.plan_id, plan.relative_gap(), task.options.options.relative_gap));
 }
 
 }  // namespace
@@ -267,6 +278,7 @@ absl::StatusOr<std::optional<v1::Plan>> Library::FindKeptPlan(const std::string&
   }
   if (kept->cost_model_version() < kCostModelVersion) return std::nullopt;
   WarnOfOtherRules(*kept);
+  WarnOfLessEffort(task, *kept);
   return *std::move(kept);
 }
 

@@ -39,6 +39,8 @@ struct PlanTask {
   // The plan is to be stored; under this id, or one that its content gives where it is empty.
   bool is_to_be_kept = false;
   std::string plan_id;
+  // The caller chose it.
+  bool is_named = false;
 };
 
 }  // namespace planwright::server

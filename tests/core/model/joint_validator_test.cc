@@ -507,6 +507,16 @@ INSTANTIATE_TEST_SUITE_P(
         JointCase{"NoPeak", [](JointRequest& r) { r.cluster.device_classes[0].peak_flops = 0; },
                   "cluster.device_classes[0]",
                   "must have peak_flops and memory_bandwidth_bytes_per_second beside problem.joint"},
+        JointCase{"PeakInTeraflops", [](JointRequest& r) { r.cluster.device_classes[0].peak_flops = 989; },
+                  "cluster.device_classes[0].peak_flops",
+                  "must be at least 1e+09 FLOP per second beside problem.joint, is 989: give it without a prefix like "
+                  "giga or tera"},
+        JointCase{
+            "MemoryBandwidthInGigabytes",
+            [](JointRequest& r) { r.cluster.device_classes[0].memory_bandwidth_bytes_per_second = 3'350; },
+            "cluster.device_classes[0].memory_bandwidth_bytes_per_second",
+            "must be at least 1e+08 bytes per second beside problem.joint, is 3350: give it without a prefix like "
+            "giga or tera"},
         JointCase{"NoMemoryBandwidth",
                   [](JointRequest& r) { r.cluster.device_classes[0].memory_bandwidth_bytes_per_second = 0; },
                   "cluster.device_classes[0]",

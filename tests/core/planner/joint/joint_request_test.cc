@@ -8,6 +8,7 @@
 #include <functional>
 #include <stop_token>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -68,6 +69,42 @@ TEST(JointRequestTest, SpreadsByStageAreNeverWorseThanOneForAll) {
   ASSERT_TRUE(uniform.ok() && by_stage.ok());
   EXPECT_LE(by_stage->lower_bound, uniform->objective);
   EXPECT_LE(ToMilliseconds(by_stage->objective), ToMilliseconds(uniform->objective) * (1 + kJointGap));
+}
+
+// The ends of a pipeline add up gradients over the link between them, not over the slowest of the cluster.
+TEST(JointRequestTest, DevicesThatAreLeftOutDoNotCountForTiedEmbeddings) {
+  const absl::StatusOr<Plan> alone = Make(RequestOf("gpt-6.7b", "dgx-h100:1", 96));
+  JointTestRequest request = RequestOf("gpt-6.7b", "dgx-h100:2", 96);
+  request.problem.devices_to_use.max_devices = 8;
+  const absl::StatusOr<Plan> limited = Make(request);
+  ASSERT_TRUE(alone.ok() && limited.ok()) << limited.status();
+  EXPECT_EQ(limited->objective, alone->objective);
+  EXPECT_EQ(limited->lower_bound, alone->lower_bound);
+  request.problem.joint->num_stages = 2;
+  const absl::StatusOr<Plan> stages = Make(request);
+  ASSERT_TRUE(stages.ok()) << stages.status();
+  EXPECT_GT(stages->objective, alone->objective);
+  JointTestRequest near = RequestOf("gpt-6.7b", "dgx-h100:1", 96);
+  near.problem.joint->num_stages = 2;
+  const absl::StatusOr<Plan> near_stages = Make(near);
+  ASSERT_TRUE(near_stages.ok()) << near_stages.status();
+  EXPECT_EQ(stages->objective, near_stages->objective);
+}
+
+TEST(JointRequestTest, APlanReachesTheSpeedThatItStates) {
+  for (const auto& [model, cluster, batch] :
+       {std::tuple("gpt-13b", "dgx-a100:4", 256), std::tuple("gpt-6.7b", "dgx-a100:2", 128),
+        std::tuple("llama3-8b", "dgx-h100:1", 64)}) {
+    SCOPED_TRACE(model);
+    JointTestRequest request = RequestOf(model, cluster, batch);
+    const absl::StatusOr<Plan> fastest = Make(request);
+    ASSERT_TRUE(fastest.ok()) << fastest.status();
+    request.problem.objective = Objective::kMinDevices;
+    request.problem.joint->target_tokens_per_second = fastest->joint->tokens_per_second;
+    const absl::StatusOr<Plan> plan = Make(request);
+    ASSERT_TRUE(plan.ok()) << plan.status();
+    EXPECT_GE(plan->joint->tokens_per_second, fastest->joint->tokens_per_second);
+  }
 }
 
 TEST(JointRequestTest, MoreNodesAreNeverWorse) {

@@ -18,6 +18,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "server/codec/cluster.h"
 #include "server/codec/graph.h"
 #include "server/engine/planning_engine.h"
@@ -614,6 +615,29 @@ TEST_F(StoredPlansTest, AKeptPlanOfOlderRulesGivesWay) {
   ASSERT_TRUE(again.ok()) << again.status();
   EXPECT_EQ(again->plan().objective_ms(), made->plan().objective_ms());
   EXPECT_EQ(engine.library().GetPlan(kDefaultTenant, get)->plan().cost_model_version(), kCostModelVersion);
+}
+
+// A name stands for one plan.
+TEST_F(StoredPlansTest, AKeptPlanThatIsNotAsGoodAsAskedForSaysSo) {
+  PlanningEngine engine(Config(), store_.get());
+  v1::CreatePlanRequest request = ZooRequest();
+  request.set_plan_id("mine");
+  const auto warns = [&] {
+    const auto answer = engine.CreatePlan(request, CallContext());
+    EXPECT_TRUE(answer.ok()) << answer.status();
+    return answer.ok() && std::any_of(answer->plan().warnings().begin(), answer->plan().warnings().end(),
+                                      [](const std::string& warning) {
+                                        return absl::StrContains(warning, "plans/mine, whose gap of 0.25 is above");
+                                      });
+  };
+  EXPECT_FALSE(warns());
+  ChangeMine([](v1::Plan& plan) {
+    plan.mutable_provenance()->set_proven_optimal(false);
+    plan.set_relative_gap(0.25);
+  });
+  EXPECT_TRUE(warns());
+  request.mutable_options()->set_relative_gap(0.3);
+  EXPECT_FALSE(warns());
 }
 
 // That of a later release on the same store.
