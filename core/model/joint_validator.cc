@@ -291,34 +291,31 @@ class JointRules {
     require("memory_bandwidth_bytes_per_second", bandwidth, kLeastMemoryBandwidth, "bytes per second");
   }
 
+  bool HasBatch() const { return joint_.global_batch >= 1 && joint_.global_batch <= kMaxGlobalBatch; }
+  bool DividesBatch(int64_t number) const { return !HasBatch() || joint_.global_batch % number == 0; }
+  std::string DividesBatchRule(int64_t number) const {
+    return DividesBatch(number) ? "" : absl::StrCat("must divide the global batch of ", joint_.global_batch);
+  }
+
   void CheckBatch() {
     if (joint_.global_batch == 0) {
       violations_.Add("problem.joint.global_batch",
-                      absl::StrCat("must be set beside other settings of the joint search, to 1 .. ", kMaxGlobalBatch));
-      return;
-    }
-    if (joint_.global_batch < 1 || joint_.global_batch > kMaxGlobalBatch) {
+                      absl::StrCat("must be set for the joint search, to 1 .. ", kMaxGlobalBatch));
+    } else if (!HasBatch()) {
       violations_.Add("problem.joint.global_batch",
                       absl::StrCat("must be in 1 .. ", kMaxGlobalBatch, ", is ", joint_.global_batch));
-      return;
     }
     CheckDataDegrees();
-    CheckList("micro_batch_samples", joint_.micro_batch_samples, [&](int64_t samples) -> std::string {
-      return joint_.global_batch % samples == 0 ? ""
-                                                : absl::StrCat("must divide the global batch of ", joint_.global_batch);
-    });
-    if (joint_.micro_batches.has_value() &&
-        (*joint_.micro_batches < 1 || joint_.global_batch % *joint_.micro_batches != 0)) {
-      violations_.Add("problem.micro_batches", absl::StrCat("must divide the global batch of ", joint_.global_batch,
-                                                            ", is ", *joint_.micro_batches));
-    }
+    CheckList("micro_batch_samples", joint_.micro_batch_samples,
+              [&](int64_t samples) { return DividesBatchRule(samples); });
+    if (!joint_.micro_batches.has_value()) return;
+    const int64_t micro_batches = *joint_.micro_batches;
+    const std::string broken = micro_batches < 1 ? "must be >= 1" : DividesBatchRule(micro_batches);
+    if (!broken.empty()) violations_.Add("problem.micro_batches", absl::StrCat(broken, ", is ", micro_batches));
   }
 
   void CheckDataDegrees() {
-    const auto rule = [&](int64_t degree) -> std::string {
-      return joint_.global_batch % degree == 0 ? ""
-                                               : absl::StrCat("must divide the global batch of ", joint_.global_batch);
-    };
+    const auto rule = [&](int64_t degree) { return DividesBatchRule(degree); };
     // Where replicas alone are said, they are the data degree.
     const std::optional<int32_t>& replicas = problem_.num_replicas;
     const bool are_replicas = replicas.has_value() && joint_.data_degrees == std::vector{*replicas};

@@ -403,11 +403,14 @@ absl::StatusOr<Plan> PlanJointProblem(const PlanRequest& request, const SolveLim
     return plan;
   };
   observer.OnPhase("joint_search");
+  Picoseconds lower_bound{0};
   ASSIGN_OR_RETURN(
       Plan plan,
       MakeJointPlan({request.graph, request.cluster, problem}, request.options, limits, [&](const Plan& found) {
         incumbents.push_back({stopwatch.WallMilliseconds(), static_cast<int64_t>(incumbents.size()) + 1,
                               found.objective, found.lower_bound, found.provenance.algorithm});
+        if (found.lower_bound > lower_bound && !found.bounds.empty()) observer.OnBound(found.bounds.front());
+        lower_bound = std::max(lower_bound, found.lower_bound);
         observer.OnIncumbent(incumbents.back());
         if (wants_plans) observer.OnIncumbentPlan(note(found));
       }));

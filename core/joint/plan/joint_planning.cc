@@ -98,6 +98,8 @@ class JointPlanner {
     JointAnswer answer{.plan = plan, .training = training, .is_interrupted = false, .counters = {}};
     const DeviceRow row(training);
     SimulateJointPlan(question_.pricer, row, answer.plan);
+    // Of one row among others it says nothing.
+    if (rows_.size() > 1 || HasOtherBoundRows(question_)) answer.plan.step_bound = Picoseconds(0);
     on_answer_(answer);
   }
 

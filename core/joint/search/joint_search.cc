@@ -145,6 +145,8 @@ class JointSearch {
     const JointSpace uniform = SpaceOf(uniform_);
     const std::vector<PipelineFamily> families = ListOf(uniform);
     outcome_.counters["families"] = static_cast<int64_t>(families.size());
+    uniform_bound_ = LeastBusiestBound(families);
+    if (!request_.settings.per_stage && !is_list_cut_) listed_bound_ = uniform_bound_;
     const bool has_plain = Allows(uniform_, PipelineOrder::kOneFOneB);
     const std::vector<PipelineOrder> phased = PhasedOrders(uniform_);
     // People see all of equal stages, needless ones as well.
@@ -325,7 +327,9 @@ class JointSearch {
 
   void SearchPerStage() {
     const JointSpace space = SpaceOf(request_.settings);
-    SearchFamilies(space, NeededOf(space, ListOf(space)), true);
+    std::vector<PipelineFamily> families = ListOf(space);
+    if (!is_list_cut_) listed_bound_ = std::min(uniform_bound_, LeastBusiestBound(families));
+    SearchFamilies(space, NeededOf(space, std::move(families)), true);
   }
 
   void SearchInterleavedStages(const JointSpace& space, const std::vector<PipelineFamily>& families) {
@@ -351,8 +355,9 @@ class JointSearch {
       break;
     }
     best_ = plan.step.count();
+    outcome_.plan = plan;
+    plan.step_bound = std::min(plan.step, Picoseconds(listed_bound_));
     on_plan_(plan);
-    outcome_.plan = std::move(plan);
   }
 
   void Cost(JointPlan& plan) const { CostJointPlan(request_.pricer, row_, request_.reserved_bytes, plan); }
@@ -370,6 +375,9 @@ class JointSearch {
   // The least step of the plans found and the known one, in picoseconds.
   int64_t best_;
   bool is_list_cut_ = false;
+  // What no pipeline with one spread beats, and what none at all does as far as that is known.
+  int64_t uniform_bound_ = 0;
+  int64_t listed_bound_ = 0;
   // What no pipeline of the lists beats, task by task.
   int64_t floor_ = kNoStep;
   JointOutcome outcome_;

@@ -155,7 +155,10 @@ class JointRequestRun {
     const auto report = [&](const JointAnswer& answer) {
       // After a stop request the last one is the answer, which comes at once.
       if (!incumbent_status.ok() || limits.stop.stop_requested()) return;
-      const absl::StatusOr<Plan> plan = VerifiedPlan(answer, options);
+      JointAnswer known = answer;
+      // Of some of the devices it says nothing.
+      if (problem_.objective == Objective::kMinDevices || question.most_total > 0) known.plan.step_bound = {};
+      const absl::StatusOr<Plan> plan = VerifiedPlan(known, options);
       incumbent_status = plan.status();
       if (plan.ok()) on_incumbent(*plan);
     };
@@ -406,8 +409,15 @@ class DivisionSearch {
         .Run(options_, limits_, [&](const Plan& plan) {
           if (best_reported_.has_value() && plan.objective >= *best_reported_) return;
           best_reported_ = plan.objective;
-          on_incumbent_(plan);
+          on_incumbent_(divisions_.size() == 1 ? plan : WithoutBounds(plan));
         });
+  }
+
+  // Of one division among others they say nothing.
+  static Plan WithoutBounds(Plan plan) {
+    plan.lower_bound = plan.joint->step_bound = {};
+    plan.bounds.clear();
+    return plan;
   }
 
   // A better plan replaces the best one.

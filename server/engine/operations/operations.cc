@@ -59,9 +59,9 @@ absl::StatusOr<Store*> Operations::NeedStore() const {
 absl::Status Operations::CheckRequest(const std::string& tenant, const v1::CreatePlanRequest& request) {
   const CallContext context{.tenant = tenant};
   ASSIGN_OR_RETURN(const PlanTask task, engine_.ReadTask(request, context));
-  RETURN_IF_ERROR(engine_.library().FindKeptPlan(tenant, task).status());
-  return planwright::CheckRequest({*task.graph, *task.cluster, task.problem, task.options.options},
-                                  engine_.model_limits());
+  RETURN_IF_ERROR(planwright::CheckRequest({*task.graph, *task.cluster, task.problem, task.options.options},
+                                           engine_.model_limits()));
+  return engine_.library().FindKeptPlan(tenant, task).status();
 }
 
 absl::StatusOr<v1::Operation> Operations::Submit(const std::string& tenant, const Submission& submission) {

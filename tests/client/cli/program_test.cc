@@ -353,7 +353,7 @@ TEST_F(ProgramTest, NamesTheFlagsBesideTheFieldsThatTheySet) {
     violation->set_description(description);
   };
   add("problem.joint.target_tokens_per_second", "must not be set unless problem.objective is MIN_DEVICES");
-  add("problem.joint.global_batch", "must be set beside other settings of the joint search");
+  add("problem.joint.global_batch", "must be set for the joint search");
   add("problem.joint.micro_batch_samples[1]", "must divide the global batch");
   add("problem.num_replicas", "must be 1");
   add("problem.schedule", "must be unset");
@@ -361,7 +361,7 @@ TEST_F(ProgramTest, NamesTheFlagsBesideTheFieldsThatTheySet) {
   add("options.relative_gap", "must be in [0, 1)");
   service_.plan = [&] { return WithDetail(absl::InvalidArgumentError("x"), bad_request); };
   const char* const rest =
-      "error: problem.joint.global_batch (--global_batch): must be set beside other settings of the joint search\n"
+      "error: problem.joint.global_batch (--global_batch): must be set for the joint search\n"
       "error: problem.joint.micro_batch_samples[1] (--samples): must divide the global batch\n"
       "error: problem.num_replicas: must be 1\n"
       "error: problem.schedule (--schedule): must be unset\n"

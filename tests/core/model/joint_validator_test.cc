@@ -235,6 +235,18 @@ TEST_P(JointRuleTest, IsTheOnlyViolation) {
   }
 }
 
+TEST(JointRulesTest, AGlobalBatchThatCannotBeHidesNothingElse) {
+  JointRequest request = ValidJoint();
+  request.problem.joint->global_batch = -1;
+  request.problem.joint->data_degrees = {0};
+  request.problem.joint->micro_batch_samples = {7, -1};
+  Violations violations;
+  ValidateProblem(request.graph, request.cluster, request.problem, {}, violations);
+  EXPECT_THAT(violations.listed(), ElementsAre(Breaks("problem.joint.global_batch", "must be in 1 .. 16777216, is -1"),
+                                               Breaks("problem.joint.data_degrees[0]", "must be >= 1, is 0"),
+                                               Breaks("problem.joint.micro_batch_samples[1]", "must be >= 1, is -1")));
+}
+
 std::string JointCaseName(const ::testing::TestParamInfo<JointCase>& info) { return info.param.name; }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -360,7 +372,7 @@ INSTANTIATE_TEST_SUITE_P(
     Choices, JointRuleTest,
     ::testing::Values(
         JointCase{"NoBatch", [](JointRequest& r) { r.problem.joint->global_batch = 0; }, "problem.joint.global_batch",
-                  "must be set beside other settings of the joint search, to 1 .. 16777216"},
+                  "must be set for the joint search, to 1 .. 16777216"},
         JointCase{"LargestBatch", [](JointRequest& r) { r.problem.joint->global_batch = kMost; }, "", ""},
         JointCase{"LargeBatch", [](JointRequest& r) { r.problem.joint->global_batch = kMost + 1; },
                   "problem.joint.global_batch", absl::StrCat("must be in 1 .. 16777216, is ", kMost + 1)},
@@ -380,7 +392,7 @@ INSTANTIATE_TEST_SUITE_P(
                   "problem.joint.micro_batch_samples[0]", "must divide the global batch of 12, is 8"},
         JointCase{"OneMicroBatch", [](JointRequest& r) { r.problem.joint->micro_batches = 1; }, "", ""},
         JointCase{"NoMicroBatch", [](JointRequest& r) { r.problem.joint->micro_batches = 0; }, "problem.micro_batches",
-                  "must divide the global batch of 12, is 0"},
+                  "must be >= 1, is 0"},
         JointCase{"MicroBatches", [](JointRequest& r) { r.problem.joint->micro_batches = 8; }, "problem.micro_batches",
                   "must divide the global batch of 12, is 8"},
         JointCase{"TensorDegrees",

@@ -19,6 +19,7 @@
 #include "core/base/infeasibility.h"
 #include "core/base/violations.h"
 #include "core/verify/verify.h"
+#include "core/zoo/zoo.h"
 #include "tests/core/planner/planner_request.h"
 #include "tests/support/builders.h"
 #include "tests/support/lattices.h"
@@ -290,6 +291,26 @@ TEST(MakePlanTest, TellsTheObserverOfPhasesIncumbentsAndBounds) {
     EXPECT_GT(recorder.bounds[i].value, recorder.bounds[i - 1].value);
   }
   EXPECT_EQ(recorder.bounds.back().value, plan->lower_bound);
+}
+
+TEST(MakePlanTest, JointSearchesTellWhatTheyKnowOfTheBestPlan) {
+  PlannerRequest request;
+  request.graph = MakeZooModel("llama3-8b").value();
+  request.cluster = MakeZooCluster("dgx-h100:2").value();
+  request.problem.joint.emplace().global_batch = 64;
+  for (const bool per_stage : {false, true}) {
+    request.problem.joint->per_stage = per_stage;
+    Recorder recorder;
+    const absl::StatusOr<Plan> plan = Make(request, recorder);
+    ASSERT_TRUE(plan.ok()) << plan.status();
+    ASSERT_FALSE(recorder.incumbents.empty());
+    for (const Incumbent& incumbent : recorder.incumbents) EXPECT_LE(incumbent.lower_bound, plan->objective);
+    if (per_stage) continue;
+    ASSERT_EQ(recorder.bounds.size(), 1U);
+    EXPECT_EQ(recorder.bounds.front().scope, BoundScope::kAlignedPlaces);
+    EXPECT_EQ(recorder.bounds.front().value, recorder.incumbents.front().lower_bound);
+    EXPECT_GT(ToMilliseconds(recorder.bounds.front().value), 0.5 * ToMilliseconds(plan->objective));
+  }
 }
 
 // Keeps the plan of each incumbent.
