@@ -63,7 +63,7 @@ absl::StatusOr<Networks> NetworksOf(const Cluster& cluster) {
   }
   if (const auto* tree = std::get_if<HierarchyInterconnect>(&cluster.interconnect)) {
     const HierarchyInterconnect::Level& node = tree->levels.front();
-    const TrainingLink inside = LinkOf(node.bandwidth_bytes_per_second, node.latency);
+    const TrainingLink inside = LinkOf(ShareOf(node, 1), node.latency);
     return NetworksUnder(tree->levels, 1, node.fan_out, inside);
   }
   if (const auto* uniform = std::get_if<UniformInterconnect>(&cluster.interconnect)) {

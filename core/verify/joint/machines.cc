@@ -11,7 +11,9 @@ namespace planwright::verify {
 Machines::Machines(const Cluster& cluster) : cluster_(cluster) {
   if (const auto* tree = std::get_if<HierarchyInterconnect>(&cluster.interconnect)) {
     const HierarchyInterconnect::Level& node = tree->levels.front();
-    rings_.push_back({node.fan_out, {node.bandwidth_bytes_per_second, node.latency.count()}});
+    // Each device has a port of its own.
+    const double port = node.port_bandwidth_bytes_per_second.value_or(node.bandwidth_bytes_per_second);
+    rings_.push_back({node.fan_out, {std::min(node.bandwidth_bytes_per_second, port), node.latency.count()}});
     AddRings(tree->levels, 1);
   } else if (const auto* nodes = std::get_if<NodesInterconnect>(&cluster.interconnect)) {
     MachineLink inside{nodes->bandwidth_bytes_per_second, nodes->latency.count()};

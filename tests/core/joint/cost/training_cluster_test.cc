@@ -30,6 +30,17 @@ TEST(TrainingClusterTest, DevicesOfANodeShareItsPorts) {
   EXPECT_DOUBLE_EQ(TrainingOf(cluster).between.bytes_per_second, 24e9);
 }
 
+TEST(TrainingClusterTest, ADeviceHasAPortOfItsOwnInsideItsNode) {
+  Cluster cluster = MakeZooCluster("dgx-a100:4").value();
+  const double inside = TrainingOf(cluster).inside.bytes_per_second;
+  auto& levels = std::get<HierarchyInterconnect>(cluster.interconnect).levels;
+  levels[0].port_bandwidth_bytes_per_second = 2 * inside;
+  EXPECT_DOUBLE_EQ(TrainingOf(cluster).inside.bytes_per_second, inside);
+  levels[0].port_bandwidth_bytes_per_second = 10e9;
+  EXPECT_DOUBLE_EQ(TrainingOf(cluster).inside.bytes_per_second, 10e9);
+  EXPECT_DOUBLE_EQ(TrainingOf(cluster).between.bytes_per_second, 10e9);
+}
+
 TEST(TrainingClusterTest, NodesOfARackShareAnOversubscribedLevel) {
   Cluster cluster = MakeZooCluster("fat-tree:2").value();
   auto& levels = std::get<HierarchyInterconnect>(cluster.interconnect).levels;

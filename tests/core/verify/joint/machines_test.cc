@@ -75,6 +75,15 @@ TEST(MachinesTest, DevicesOfANodeShareItsPort) {
   EXPECT_EQ(Machines(cluster).LinkOf(1), (MachineLink{25, 1}));
 }
 
+TEST(MachinesTest, ADeviceHasAPortOfItsOwnInsideItsNode) {
+  HierarchyInterconnect tree;
+  tree.levels = {LevelOf(2, 100, 1), LevelOf(2, 60, 1)};
+  tree.levels[0].port_bandwidth_bytes_per_second = 50;
+  const Cluster cluster = ClusterOf(tree, {0, 0, 0, 0});
+  EXPECT_EQ(Machines(cluster).LinkOf(0), (MachineLink{50, 1}));
+  EXPECT_EQ(Machines(cluster).LinkOf(1), (MachineLink{50, 1}));
+}
+
 TEST(MachinesTest, DevicesOfUnlikeClassesMayBeAnywhere) {
   const Cluster cluster = ClusterOf(Tree(), {0, 1, 0, 0, 0, 0, 0, 0});
   EXPECT_EQ(Machines(cluster).RingOf(Ids({0, 1})), 2U);
