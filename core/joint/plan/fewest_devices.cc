@@ -418,7 +418,7 @@ class FewestDevices {
     if (CheckInterruption(limits_) == Interruption::kCancelled) return NotWithinLimitsError(limits_);
     // As reports say it: what they print is reached.
     const std::string found = absl::StrFormat(
-        "the best plan on all %d devices trains %.0f tokens/s, and %.0f are asked for", TotalOf(all_),
+        "the best plan on all %d devices trains %.0f tokens/s, and %.15g are asked for", TotalOf(all_),
         std::floor(TokensPerSecond(best_->count())), std::ceil(*question_.settings.target_tokens_per_second));
     if (decision == Decision::kOpen) {
       if (CheckInterruption(limits_).has_value()) {
