@@ -60,6 +60,7 @@ class FewestDevices {
     most_ps_ =
         static_cast<int64_t>(std::min(TokensOfStep() / *target * kPicosecondsPerSecond, static_cast<double>(kAnyStep)));
     // What plans state of their speed is rounded, and a plan reaches what it states.
+    while (most_ps_ > 1 && TokensPerSecond(most_ps_) < *target) --most_ps_;
     while (most_ps_ < kAnyStep && TokensPerSecond(most_ps_ + 1) >= *target) ++most_ps_;
   }
 

@@ -107,6 +107,25 @@ TEST(JointRequestTest, APlanReachesTheSpeedThatItStates) {
   }
 }
 
+TEST(JointRequestTest, NoPlanMissesItsTargetByARounding) {
+  JointTestRequest request = RequestOf("gpt-125m", "dgx-h100:1", 8);
+  for (const int32_t devices : {1, 2, 3, 4, 6}) {
+    SCOPED_TRACE(devices);
+    request.problem.devices_to_use.max_devices = devices;
+    request.problem.objective = Objective::kMaxThroughput;
+    request.problem.joint->target_tokens_per_second.reset();
+    const absl::StatusOr<Plan> some = Make(request);
+    ASSERT_TRUE(some.ok()) << some.status();
+    const double above = std::nextafter(some->joint->tokens_per_second, 1e300);
+    request.problem.devices_to_use.max_devices.reset();
+    request.problem.objective = Objective::kMinDevices;
+    request.problem.joint->target_tokens_per_second = above;
+    const absl::StatusOr<Plan> plan = Make(request);
+    ASSERT_TRUE(plan.ok()) << plan.status();
+    EXPECT_GE(plan->joint->tokens_per_second, above);
+  }
+}
+
 TEST(JointRequestTest, MoreNodesAreNeverWorse) {
   double before = 1e30;
   for (const char* cluster : {"dgx-h100:1", "dgx-h100:2", "dgx-h100:3", "dgx-h100:4"}) {
