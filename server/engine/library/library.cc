@@ -153,7 +153,7 @@ absl::StatusOr<Response> Library::List(const std::string& tenant, DocumentKind k
 
 template <typename Summary>
 absl::Status Library::Register(const std::string& tenant, DocumentKind kind, const std::string& digest,
-                               std::string content, Summary& summary) {
+                               std::string&& content, Summary& summary) {
   ASSIGN_OR_RETURN(Store * store, NeedStore());
   const Document document{.id = digest, .summary = summary.SerializeAsString(), .content = std::move(content)};
   ASSIGN_OR_RETURN(const PutResult result, store->PutDocument(tenant, kind, document, quota_));

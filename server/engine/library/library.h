@@ -69,7 +69,7 @@ class Library {
                                std::string_view name, StoreTime* create_time = nullptr);
   // Stores what is named by its digest, whose `summary` is complete but for its times; sets these.
   template <typename Summary>
-  absl::Status Register(const std::string& tenant, DocumentKind kind, const std::string& digest, std::string content,
+  absl::Status Register(const std::string& tenant, DocumentKind kind, const std::string& digest, std::string&& content,
                         Summary& summary);
   // The digest of a graph that obeys the rules. Errors: INVALID_ARGUMENT, it does not, or the digest is another one
   // than `expected`, unless that is empty.
