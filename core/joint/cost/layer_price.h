@@ -42,7 +42,7 @@ struct LayerPrice {
   int64_t gathered_bytes = 0;
   // What comes once a step: the exchange of gradients and parameters, and the optimizer's update.
   int64_t step_end_ps = 0;
-  // What the first and the last stage add up once a step where they are two (EndsPs), as if links were used fully: what
+  // What the first and the last stage add up once a step where they are two, as if links were used fully: what
   // collectives do not reach of the bandwidth counts as bytes.
   int64_t ends_bytes = 0;
   // What one rank sends to the next stage.

@@ -67,7 +67,7 @@ class StageSum {
     }
     stage.forward = Picoseconds(forward);
     stage.backward = Picoseconds(backward);
-    stage.step_end = Picoseconds(SaturatingAdd(step_end_, ends.has_value() ? EndsPs(ends_bytes_, *ends) : 0));
+    stage.step_end = Picoseconds(SaturatingAdd(step_end_, ends.has_value() ? OneWayPs(ends_bytes_, *ends) : 0));
     stage.in_flight = static_cast<int32_t>(held_.count());
     stage.measured_layers = measured_layers_;
     stage.memory = {.parameters = parameters_ + 2 * gathered_,
@@ -141,12 +141,12 @@ HeldMicroBatches HeldBy(PipelineOrder order, int64_t micro_batches, int64_t from
 
 int64_t BoundaryBufferBytes(int64_t input_bytes, int64_t output_bytes) { return 2 * (input_bytes + output_bytes); }
 
-int64_t EndsPs(int64_t bytes, const TrainingLink& link) {
+int64_t OneWayPs(int64_t bytes, const TrainingLink& link) {
   if (bytes == 0) return 0;
   return std::min(SaturatingAdd(TransferTime(bytes, link.bytes_per_second).count(), link.latency_ps), kMostOneWayPs);
 }
 
-int64_t TransferPs(int64_t bytes, const TrainingLink& link) { return 2 * EndsPs(bytes, link); }
+int64_t TransferPs(int64_t bytes, const TrainingLink& link) { return 2 * OneWayPs(bytes, link); }
 
 int64_t OneFOneBStepPs(int64_t sum_ps, int64_t longest_ps, int64_t end_ps, int64_t micro_batches) {
   return SaturatingAdd(SaturatingAdd(sum_ps, SaturatingMultiply(micro_batches - 1, longest_ps)), end_ps);
@@ -177,6 +177,11 @@ int64_t StepPs(PipelineOrder order, const StepSums& sums, int64_t micro_batches,
       break;
   }
   return kMaxQuantity;
+}
+
+double SamplesPerSecond(int64_t global_batch, int64_t step_ps) {
+  const double seconds = static_cast<double>(std::max<int64_t>(step_ps, 1)) / kPicosecondsPerSecond;
+  return static_cast<double>(global_batch) / seconds;
 }
 
 DeviceRow::DeviceRow(const TrainingCluster& cluster) : cluster_(cluster), starts_{0} {

@@ -37,7 +37,8 @@ HeldMicroBatches HeldBy(PipelineOrder order, int64_t micro_batches, int64_t from
 // What a stage holds of the tensors at its two ends (0: an end of the model): one in use and one under way of each.
 int64_t BoundaryBufferBytes(int64_t input_bytes, int64_t output_bytes);
 
-// Time of one tensor and of its gradient over `link`, of each at most 2^58 (80 hours).
+// Time of `bytes` over `link`, at most 2^58 (80 hours); of one tensor and of its gradient.
+int64_t OneWayPs(int64_t bytes, const TrainingLink& link);
 int64_t TransferPs(int64_t bytes, const TrainingLink& link);
 
 // 1F1B: sum + (micro_batches - 1) x longest + end.
@@ -72,6 +73,9 @@ struct StepSums {
 // The closed form of `order`, one of the above; saturates at kMaxQuantity. REQUIRES: not INTERLEAVED, whose closed form
 // is that of slots (core/joint/slots).
 int64_t StepPs(PipelineOrder order, const StepSums& sums, int64_t micro_batches, int64_t num_stages);
+
+// What is stated of the speed of a plan whose step takes so long.
+double SamplesPerSecond(int64_t global_batch, int64_t step_ps);
 
 // Where the row of devices changes nodes and classes.
 class DeviceRow {
@@ -117,10 +121,6 @@ PriceQuery StageQuery(const DeviceRow& row, const JointPlan& plan, const JointSt
 // The link between what runs before a boundary and what runs behind it: that of a node, a rack, ... only where both
 // blocks are in one.
 TrainingLink LinkBetween(const DeviceRow& row, const JointStage& a, const JointStage& b);
-
-// What the first and the last stage take, at the end of a step, to add up what both of them have, if they are
-// `link` apart. `bytes`: LayerPrice::ends_bytes.
-int64_t EndsPs(int64_t bytes, const TrainingLink& link);
 
 // Fills in what follows from the decisions of `plan` (order, chunks, sharding, micro-batches; of each stage chunks,
 // degrees and place): passes, transfers, memory, in_flight, and the closed form of the step.

@@ -57,8 +57,7 @@ class FewestDevices {
     if (is_one_row_) all_ = {TotalOf(all_)};
     const std::optional<double>& target = question.settings.target_tokens_per_second;
     if (!target.has_value()) return;
-    most_ps_ =
-        static_cast<int64_t>(std::min(TokensOfStep() / *target * kPicosecondsPerSecond, static_cast<double>(kAnyStep)));
+    most_ps_ = static_cast<int64_t>(std::min(TokensPerSecond(1) / *target, static_cast<double>(kAnyStep)));
     // What plans state of their speed is rounded, and a plan reaches what it states.
     while (most_ps_ > 1 && TokensPerSecond(most_ps_) < *target) --most_ps_;
     while (most_ps_ < kAnyStep && TokensPerSecond(most_ps_ + 1) >= *target) ++most_ps_;
@@ -118,14 +117,8 @@ class FewestDevices {
     return IsNoPlanFound(status) || absl::IsResourceExhausted(status) || absl::IsCancelled(status);
   }
 
-  double TokensOfStep() const {
-    return static_cast<double>(question_.settings.global_batch) *
-           static_cast<double>(question_.pricer.tokens_per_sample());
-  }
-  // As plans state it (JointPlan::tokens_per_second).
   double TokensPerSecond(int64_t step_ps) const {
-    const double seconds = static_cast<double>(step_ps) / kPicosecondsPerSecond;
-    return static_cast<double>(question_.settings.global_batch) / seconds *
+    return SamplesPerSecond(question_.settings.global_batch, step_ps) *
            static_cast<double>(question_.pricer.tokens_per_sample());
   }
 

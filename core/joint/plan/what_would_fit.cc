@@ -232,7 +232,7 @@ absl::Status NotFoundInterleavedError() {
 
 namespace {
 
-// The slowest that there is.
+// What the cluster says of its links and of the first class that has a speed.
 std::string SpeedsText(const Cluster& cluster, const TrainingCluster& training) {
   const TrainingLink& link = training.pairs == nullptr ? training.between : training.inside;
   std::string text = absl::StrCat("whose links carry ", link.bytes_per_second, " bytes per second");

@@ -215,7 +215,7 @@ class FamilyLister {
           Lower(least.work, kind, SaturatingMultiply(time, devices));
           Lower(least.state, kind, SaturatingMultiply(prices[kind].state_bytes(), devices));
           Lower(least.end, kind, prices[kind].step_end_ps);
-          Lower(least.end_of_several, kind, prices[kind].step_end_ps + EndsPs(prices[kind].ends_bytes, ends));
+          Lower(least.end_of_several, kind, prices[kind].step_end_ps + OneWayPs(prices[kind].ends_bytes, ends));
           Lower(least.held, kind,
                 static_cast<double>(LeastHeldBytes(prices[kind])) * static_cast<double>(devices) / memory);
           least.longest_transfer_ps =
@@ -254,9 +254,7 @@ class FamilyLister {
 
   // The fastest between the first and the last of several stages, one of which is on so many devices of a class.
   const TrainingLink& LeastEndsLink(const PipelineFamily& family, int32_t number, int64_t devices) const {
-    const DeviceRow& row = space_.places.row();
-    const int64_t both = row.num_classes() == 1 ? devices + SmallestBlock(family) : devices;
-    return row.cluster().LinkOf(space_.places.LeastTier(number, both));
+    return space_.places.row().cluster().LinkOf(space_.places.LeastTierOfEnds(number, devices, SmallestBlock(family)));
   }
 
   int64_t TotalMemory() const {

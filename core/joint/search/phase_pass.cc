@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <limits>
-#include <memory>
 #include <tuple>
 #include <utility>
 
@@ -27,12 +26,6 @@ void ForEachTable(const Places& places, const SpreadOption& option, Visit visit)
   for (int32_t number = 0; number < places.row().num_classes(); ++number) {
     for (int32_t tier = 0; tier < option.num_tiers; ++tier) visit(number, option.At(number, tier));
   }
-}
-
-bool AreEndsTiedIn(const SpreadOption& option, int32_t num_layers) {
-  return std::any_of(option.tables.begin(), option.tables.end(), [&](const std::unique_ptr<StageTable>& table) {
-    return table != nullptr && (table->PriceOf(0).ends_bytes > 0 || table->PriceOf(num_layers - 1).ends_bytes > 0);
-  });
 }
 
 // By depth. Blocks of one class never overlap, wherever the first begins.
@@ -69,7 +62,7 @@ PhaseBounds::PhaseBounds(const Places& places, int32_t num_layers, PipelineOrder
       const int64_t step_end = table->StepEndPs(layer, layer + 1);
       least_end = std::min(least_end, step_end);
       const int64_t devices = option.degrees.devices();
-      const int32_t tier = places.LeastTier(number, places.row().num_classes() == 1 ? 2 * devices : devices);
+      const int32_t tier = places.LeastTierOfEnds(number, devices, devices);
       const TrainingLink& link = places.row().cluster().LinkOf(tier);
       least_end_of_several = std::min(least_end_of_several, step_end + table->EndsPs(layer, layer + 1, link));
     });
@@ -91,7 +84,7 @@ PhasePass::PhasePass(const Places& places, int32_t num_layers, const PhaseQuesti
       option_(option),
       bounds_(bounds),
       poller_(poller),
-      ends_(places, AreEndsTiedIn(option, num_layers)),
+      ends_(places, option.AreEndsTied(num_layers)),
       room_(poller.limits(), sizeof(Label)) {}
 
 int64_t PhasePass::StepPs(int64_t sum_ps, const LongestPasses& longest, int64_t end_ps) const {

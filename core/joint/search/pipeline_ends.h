@@ -18,6 +18,8 @@ class PipelineEnds {
   // object.
   PipelineEnds(const Places& places, bool matter) : places_(places), matter_(matter) {}
 
+  bool matter() const { return matter_; }
+
   struct Distance {
     // No farther (TrainingCluster).
     int32_t tier = 0;

@@ -223,7 +223,8 @@ class StagePass::PlacePass {
   // What the first stage adds up with the last one at least.
   int64_t EndsPs(const Stage& stage, std::size_t place, const StageTable& table) const {
     const int64_t devices = pass_.options_[stage.option].degrees.devices();
-    const int32_t tier = pass_.LeastEndsTier(pass_.places_.ClassAt(ways_.depths[place]), devices, stage.behind);
+    const int32_t tier = pass_.places_.LeastTierOfEnds(pass_.places_.ClassAt(ways_.depths[place]), devices,
+                                                       stage.behind * pass_.smallest_);
     return table.EndsPs(stage.first, stage.end, pass_.places_.row().cluster().LinkOf(tier));
   }
 

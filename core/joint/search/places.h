@@ -40,6 +40,11 @@ class Places {
   int32_t num_tiers() const { return num_tiers_; }
   // The closest that a block of so many devices of a class can be.
   int32_t LeastTier(int32_t number, int64_t devices) const;
+  // The closest that the first and the last stage can be, one of which is on so many devices of a class, where all
+  // others take so many at least.
+  int32_t LeastTierOfEnds(int32_t number, int64_t devices, int64_t others) const {
+    return LeastTier(number, row_.num_classes() == 1 ? devices + others : devices);
+  }
   // Places that are interchangeable for what comes before them: inside a node by what is left of it, in racks by what
   // is left of these, and by class.
   int64_t KindOf(int64_t depth) const { return kind_[static_cast<std::size_t>(depth)]; }

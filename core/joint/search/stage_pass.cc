@@ -25,7 +25,9 @@ StagePass::StagePass(const Places& places, int32_t num_layers, int64_t micro_bat
       work_{0},
       holders_{0},
       measure_(measure),
-      ends_(places, measure != Measure::kNothing && AreEndsTied()),
+      ends_(places, measure != Measure::kNothing &&
+                        std::any_of(options.begin(), options.end(),
+                                    [&](const SpreadOption& option) { return option.AreEndsTied(num_layers); })),
       room_(poller.limits(), sizeof(Label)) {
   SetSizes();
   SetSites();
@@ -64,15 +66,6 @@ void StagePass::SetSites() {
   }
 }
 
-bool StagePass::AreEndsTied() const {
-  const auto adds_up = [this](const std::unique_ptr<StageTable>& table) {
-    return table != nullptr && (table->PriceOf(0).ends_bytes > 0 || table->PriceOf(num_layers_ - 1).ends_bytes > 0);
-  };
-  return std::any_of(options_.begin(), options_.end(), [&](const SpreadOption& option) {
-    return std::any_of(option.tables.begin(), option.tables.end(), adds_up);
-  });
-}
-
 bool StagePass::HasSeveralStages() const {
   if (num_stages_.has_value()) return *num_stages_ > 1;
   return std::none_of(tables_.begin(), tables_.end(), [this](const StageTable* table) {
@@ -80,14 +73,10 @@ bool StagePass::HasSeveralStages() const {
   });
 }
 
-int32_t StagePass::LeastEndsTier(int32_t number, int64_t devices, int64_t others) const {
-  return places_.LeastTier(number, num_classes_ == 1 ? devices + others * smallest_ : devices);
-}
-
 void StagePass::SetBounds() {
   const TrainingCluster& cluster = places_.row().cluster();
   const TrainingLink& slowest = cluster.between;
-  const bool has_ends = AreEndsTied() && HasSeveralStages();
+  const bool has_ends = ends_.matter() && HasSeveralStages();
   double held = 0;
   for (int32_t layer = 0; layer < num_layers_; ++layer) {
     int64_t least = kBeyondAll;
@@ -110,7 +99,8 @@ void StagePass::SetBounds() {
           // Of a stage that holds nothing else.
           const int64_t of_ends =
               has_ends
-                  ? table->EndsPs(layer, layer + 1, cluster.LinkOf(LeastEndsTier(number, option.degrees.devices(), 1)))
+                  ? table->EndsPs(layer, layer + 1,
+                                  cluster.LinkOf(places_.LeastTierOfEnds(number, option.degrees.devices(), smallest_)))
                   : 0;
           least_end = std::min(least_end, table->StepEndPs(layer, layer + 1) + of_ends);
           least_held = std::min(least_held, table->LeastShareOf(layer) * static_cast<double>(option.degrees.devices()));

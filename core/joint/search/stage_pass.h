@@ -3,6 +3,7 @@
 #ifndef PLANWRIGHT_CORE_JOINT_SEARCH_STAGE_PASS_H_
 #define PLANWRIGHT_CORE_JOINT_SEARCH_STAGE_PASS_H_
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -30,6 +31,12 @@ struct SpreadOption {
   std::vector<std::unique_ptr<StageTable>> tables;
   int32_t num_tiers = 2;
 
+  // Whether the first and the last stage exchange anything, where they are two.
+  bool AreEndsTied(int32_t num_layers) const {
+    return std::any_of(tables.begin(), tables.end(), [&](const std::unique_ptr<StageTable>& table) {
+      return table != nullptr && (table->PriceOf(0).ends_bytes > 0 || table->PriceOf(num_layers - 1).ends_bytes > 0);
+    });
+  }
   StageTable* At(int32_t number, int32_t tier) const { return tables[Index(number * num_tiers + tier)].get(); }
   // The table for the closest devices of a class; nullptr: not on that class.
   StageTable* ClosestAt(int32_t number) const {
@@ -167,13 +174,8 @@ class StagePass {
   void SetSites();
   const Site& SiteOf(int32_t option, int32_t number) const { return sites_[Index(option * num_classes_ + number)]; }
   void SetBounds();
-  // Whether the first and the last stage exchange anything, where they are two.
-  bool AreEndsTied() const;
   // Whether no stage can hold all layers.
   bool HasSeveralStages() const;
-  // The least distance between the first and the last stage, where one of them lies on so many devices of a class and
-  // there are so many others at least.
-  int32_t LeastEndsTier(int32_t number, int64_t devices, int64_t others) const;
   void SetDuals();
   void SetWeights();
   // What the layers before `layer` take at least in stages of at most `cap` on the devices beyond `depth`; kDoesNotFit:

@@ -86,7 +86,7 @@ class StageTable {
   int64_t EndsPs(int32_t first, int32_t end, const TrainingLink& link) const {
     const bool has_first = first == 0;
     if (has_first == (end == segments_.num_layers())) return 0;
-    return planwright::EndsPs(PriceOf(has_first ? first : end - 1).ends_bytes, link);
+    return OneWayPs(PriceOf(has_first ? first : end - 1).ends_bytes, link);
   }
   int64_t StateBytes(int32_t first, int32_t end) const {
     return state_[static_cast<std::size_t>(end)] - state_[static_cast<std::size_t>(first)];

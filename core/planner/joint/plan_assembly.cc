@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/base/quantity_text.h"
+#include "core/joint/cost/stage_cost.h"
 #include "core/model/device_selection.h"
 
 namespace planwright {
@@ -120,8 +121,7 @@ class PlanAssembly {
   }
 
   double SamplesPerSecond() const {
-    const double seconds = static_cast<double>(std::max<int64_t>(joint_.step.count(), 1)) / kPicosecondsPerSecond;
-    return static_cast<double>(found_.problem.joint->global_batch) / seconds;
+    return planwright::SamplesPerSecond(found_.problem.joint->global_batch, joint_.step.count());
   }
 
   void AddRates(JointPlan& rated) const {

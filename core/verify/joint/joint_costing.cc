@@ -295,7 +295,7 @@ class JointCosting {
   // Of one stage there is nothing to add up.
   int64_t SumOfEndsPs(int64_t bytes) const {
     if (num_stages() == 1) return 0;
-    return verify::BothWaysPs(bytes, LinkBetween(0, static_cast<std::size_t>(num_stages()) - 1)) / 2;
+    return verify::OneWayPs(bytes, LinkBetween(0, static_cast<std::size_t>(num_stages()) - 1));
   }
 
   void FillIn(std::size_t s, const Sums& sums) {

@@ -66,14 +66,16 @@ std::map<std::pair<DeviceClassId, int64_t>, int64_t> Machines::NodeSizes(const s
   return sizes;
 }
 
-int64_t BothWaysPs(int64_t bytes, const MachineLink& link) {
+int64_t OneWayPs(int64_t bytes, const MachineLink& link) {
   if (bytes == 0) return 0;
   __extension__ using Wide = __int128;
   // Beyond what any step may take.
   constexpr Wide kMost = Wide{1} << 58;
   const Wide rate = std::llround(std::clamp(link.bytes_per_second, 1.0, 0x1p62));
   const Wide one_way = (Wide{bytes} * 1'000'000'000'000 + rate - 1) / rate + link.latency_ps;
-  return 2 * static_cast<int64_t>(std::min(one_way, kMost));
+  return static_cast<int64_t>(std::min(one_way, kMost));
 }
+
+int64_t BothWaysPs(int64_t bytes, const MachineLink& link) { return 2 * OneWayPs(bytes, link); }
 
 }  // namespace planwright::verify

@@ -47,7 +47,8 @@ class Machines {
   std::vector<Ring> rings_;
 };
 
-// Both ways of a tensor of `bytes`, each rounded up to whole picoseconds and at most 2^58.
+// A tensor of `bytes` on its way, rounded up to whole picoseconds and at most 2^58; there and back.
+int64_t OneWayPs(int64_t bytes, const MachineLink& link);
 int64_t BothWaysPs(int64_t bytes, const MachineLink& link);
 
 }  // namespace planwright::verify
