@@ -12,6 +12,7 @@
 #include "core/base/strings.h"
 #include "core/base/violations.h"
 #include "core/model/plan.h"
+#include "core/planner/joint/joint_request.h"
 #include "server/codec/cluster.h"
 #include "server/codec/digest.h"
 #include "server/codec/graph.h"
@@ -78,14 +79,23 @@ void WarnOfOtherRules(v1::Plan& plan) {
   if (other_rules.has_value()) plan.add_warnings(*other_rules);
 }
 
+// The gap at which a search for the task ends.
+double SoughtGap(const PlanTask& task) {
+  const double asked = task.options.options.relative_gap;
+  return asked == 0 && task.problem.joint.has_value() ? kJointGap * (1 + 1e-9) : asked;
+}
+
 // A name stands for one plan, however good, so what was asked for beyond that is not done.
 void WarnOfLessEffort(const PlanTask& task, v1::Plan& plan) {
-  const bool is_near = plan.provenance().proven_optimal() || plan.relative_gap() <= task.options.options.relative_gap;
-  if (!task.is_named || is_near) return;
+  const v1::Provenance& provenance = plan.provenance();
+  // No search of as much work ends nearer.
+  const bool is_exhausted = provenance.stop_reason() == v1::STOP_REASON_EXHAUSTED;
+  const bool is_near = provenance.proven_optimal() || plan.relative_gap() <= SoughtGap(task);
+  if (!task.is_named || is_near || is_exhausted) return;
   plan.add_warnings(absl::StrFormat(
       "this is the plan that is stored as plans/%s, whose gap of %.4g is above the %.4g that is asked for: another "
       "plan_id, or none, searches anew",
-      task.plan_id, plan.relative_gap(), task.options.options.relative_gap));
+      task.plan_id, plan.relative_gap(), SoughtGap(task)));
 }
 
 }  // namespace

@@ -636,6 +636,10 @@ TEST_F(StoredPlansTest, AKeptPlanThatIsNotAsGoodAsAskedForSaysSo) {
     plan.set_relative_gap(0.25);
   });
   EXPECT_TRUE(warns());
+  ChangeMine([](v1::Plan& plan) { plan.mutable_provenance()->set_stop_reason(v1::STOP_REASON_EXHAUSTED); });
+  EXPECT_FALSE(warns());
+  ChangeMine([](v1::Plan& plan) { plan.mutable_provenance()->set_stop_reason(v1::STOP_REASON_TIME_LIMIT); });
+  EXPECT_TRUE(warns());
   request.mutable_options()->set_relative_gap(0.3);
   EXPECT_FALSE(warns());
 }
