@@ -380,7 +380,7 @@ const std::map<std::string, Counts>& OptionCounts() {
 // Sets a field to a value that is not its default, and that asks for less where it says how hard to try.
 void SetOption(const google::protobuf::FieldDescriptor& field, v1::SolverOptions& options) {
   using Field = google::protobuf::FieldDescriptor;
-  const google::protobuf::Reflection& reflection = *options.GetReflection();
+  const google::protobuf::Reflection& reflection = *v1::SolverOptions::GetReflection();
   switch (field.cpp_type()) {
     case Field::CPPTYPE_INT32:
       return reflection.SetInt32(&options, &field, 2);
@@ -435,7 +435,7 @@ class StoredPlansTest : public testing::Test {
     config.cache_bytes = int64_t{64} << 20;
     return config;
   }
-  v1::Plan MustPlan(PlanningEngine& engine) {
+  static v1::Plan MustPlan(PlanningEngine& engine) {
     auto response = engine.CreatePlan(ZooRequest(), CallContext());
     EXPECT_TRUE(response.ok()) << response.status();
     return response.ok() ? response->plan() : v1::Plan();
