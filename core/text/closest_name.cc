@@ -10,6 +10,8 @@ namespace {
 
 // Shorter beginnings are beginnings of anything.
 constexpr std::size_t kShortestBeginning = 3;
+// Two edits make nearly any shorter name of another.
+constexpr std::size_t kShortName = 5;
 
 bool IsBeginning(std::string_view name, std::string_view candidate) {
   return candidate.starts_with(name) || name.starts_with(candidate);
@@ -50,7 +52,7 @@ std::optional<std::size_t> LikelyName(std::string_view name, std::span<const std
   const std::string_view candidate = candidates[closest];
   const bool is_beginning =
       IsBeginning(name, candidate) && std::min(name.size(), candidate.size()) >= kShortestBeginning;
-  const std::size_t most = std::max<std::size_t>(2, name.size() / 3);
+  const std::size_t most = std::max<std::size_t>(name.size() < kShortName ? 1 : 2, name.size() / 3);
   return is_beginning || EditDistance(name, candidate) <= most ? std::optional(closest) : std::nullopt;
 }
 

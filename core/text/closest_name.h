@@ -18,7 +18,8 @@ std::size_t EditDistance(std::string_view a, std::string_view b);
 // candidates.
 std::size_t ClosestName(std::string_view name, std::span<const std::string_view> candidates);
 
-// As ClosestName, where the name is close enough to be meant: a third of the letters may be wrong, and two in any case.
+// As ClosestName, where the name is close enough to be meant: a third of the letters may be wrong, two of five or more,
+// and one of fewer.
 // nullopt: none is.
 std::optional<std::size_t> LikelyName(std::string_view name, std::span<const std::string_view> candidates);
 

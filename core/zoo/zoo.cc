@@ -58,11 +58,12 @@ absl::Status UnknownName(std::string_view kind, std::string_view name, std::span
     families.push_back(std::string_view(entry.name).substr(0, entry.name.find(':')));
   std::string_view family = name;
   CutAt(':', family);
-  const std::size_t closest = ClosestName(family, families);
+  const std::optional<std::size_t> likely = LikelyName(family, families);
   const std::string names =
       absl::StrJoin(entries, ", ", [](std::string* out, const ZooEntry& entry) { out->append(entry.name); });
-  return absl::NotFoundError(absl::StrCat("the zoo has no ", ToAbsl(kind), " \"", ToAbsl(name), "\"; the closest is \"",
-                                          entries[closest].name, "\" of: ", names));
+  return absl::NotFoundError(absl::StrCat(
+      "the zoo has no ", ToAbsl(kind), " \"", ToAbsl(name), "\"; ",
+      likely.has_value() ? absl::StrCat("the closest is \"", entries[*likely].name, "\" of: ") : "it has: ", names));
 }
 
 template <typename Config>

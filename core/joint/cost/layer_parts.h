@@ -26,8 +26,9 @@ struct LayerParts {
   PassExchanges backward;
   // Of the forward pass where it is computed again whole.
   PassExchanges again;
-  // Of LayerPrice::step_end_ps.
+  // Of LayerPrice::step_end_ps, and of LayerPrice::Shared::step_end_ps.
   PassExchanges step_end;
+  PassExchanges shared_step_end;
 };
 
 }  // namespace planwright

@@ -22,6 +22,16 @@ struct LayerPrice {
     int64_t kept_bytes = 0;
   };
 
+  // What it has in common with the first layer of the model (a tied embedding), as it counts in the fields below.
+  struct Shared {
+    int64_t parameter_bytes = 0;
+    int64_t gradient_bytes = 0;
+    int64_t optimizer_bytes = 0;
+    int64_t step_end_ps = 0;
+
+    int64_t state_bytes() const { return parameter_bytes + gradient_bytes + optimizer_bytes; }
+  };
+
   // Collectives of every micro-batch are included, as far as they are not hidden.
   int64_t forward_ps = 0;
   int64_t backward_ps = 0;
@@ -45,6 +55,8 @@ struct LayerPrice {
   // What the first and the last stage add up once a step where they are two, as if links were used fully: what
   // collectives do not reach of the bandwidth counts as bytes.
   int64_t ends_bytes = 0;
+  // Of the last layer alone: a stage that holds all layers has it, and works on it once a step, once.
+  Shared shared = {};
   // What one rank sends to the next stage.
   int64_t output_bytes = 0;
   // The times were measured.
@@ -53,6 +65,9 @@ struct LayerPrice {
   bool can_run = true;
 
   int64_t state_bytes() const { return parameter_bytes + gradient_bytes + optimizer_bytes; }
+  // In any stage.
+  int64_t least_state_bytes() const { return state_bytes() - shared.state_bytes(); }
+  int64_t least_step_end_ps() const { return step_end_ps - shared.step_end_ps; }
 };
 
 }  // namespace planwright

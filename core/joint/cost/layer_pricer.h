@@ -56,7 +56,7 @@ class LayerPricer {
   virtual double flops_per_sample() const = 0;
   virtual int64_t tokens_per_sample() const = 0;
   // Layers at either end which are not among the first layers of a stage that settings speak of (first_layers_alike):
-  // embedding and head.
+  // embedding and head. They are never computed again.
   virtual int32_t unnumbered_ends() const { return 0; }
 };
 

@@ -46,6 +46,7 @@ class StageSum {
       held = std::min(held + held_.BytesOf(kept, price.weights_kept_bytes), kMostHeld);
       AddState(price);
       if (layer == 0 || layer == last) ends_bytes_ += price.ends_bytes;
+      if (layer == last) shared_ = price.shared;
       recomputed_ = std::max(recomputed_, price.recomputed_bytes);
       any_full_ = any_full_ || mode == static_cast<std::size_t>(LayerRecomputation::kFull);
     }
@@ -67,12 +68,14 @@ class StageSum {
     }
     stage.forward = Picoseconds(forward);
     stage.backward = Picoseconds(backward);
-    stage.step_end = Picoseconds(SaturatingAdd(step_end_, ends.has_value() ? OneWayPs(ends_bytes_, *ends) : 0));
+    const LayerPrice::Shared twice = ends.has_value() ? LayerPrice::Shared{} : shared_;
+    const int64_t step_end = step_end_ - twice.step_end_ps;
+    stage.step_end = Picoseconds(SaturatingAdd(step_end, ends.has_value() ? OneWayPs(ends_bytes_, *ends) : 0));
     stage.in_flight = static_cast<int32_t>(held_.count());
     stage.measured_layers = measured_layers_;
-    stage.memory = {.parameters = parameters_ + 2 * gathered_,
-                    .gradients = gradients_,
-                    .optimizer = optimizer_,
+    stage.memory = {.parameters = parameters_ - twice.parameter_bytes + 2 * gathered_,
+                    .gradients = gradients_ - twice.gradient_bytes,
+                    .optimizer = optimizer_ - twice.optimizer_bytes,
                     .activations = most_held_,
                     .workspace = workspace_ + (any_full_ ? recomputed_ : 0) + buffers_,
                     .reserved = reserved_bytes};
@@ -109,6 +112,7 @@ class StageSum {
   int64_t step_end_ = 0;
   // Of the first and the last layer of the model.
   int64_t ends_bytes_ = 0;
+  LayerPrice::Shared shared_ = {};
   int64_t most_held_ = 0;
   int64_t buffers_ = 0;
   int32_t measured_layers_ = 0;

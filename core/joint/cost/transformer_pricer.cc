@@ -41,6 +41,25 @@ void AddModes(const TransformerShape& shape, LayerKind kind, const ActivationByt
   price.recomputed_bytes = RoundedUp(kept.layer);
 }
 
+// Without what the layer has in common with the first one.
+ParameterShares OwnSharesOf(const TransformerShape& shape, LayerKind kind, const Degrees& degrees) {
+  ParameterShares shares = SharesOf(shape, kind, degrees);
+  if (shape.tied && kind == kHeadLayer) {
+    shares.ordinary.parameters = ParametersOf(shape, kind).replicated;
+  }
+  return shares;
+}
+
+LayerPrice::Shared SharedOf(const LayerPrice& price, const ParameterShares& own, const PriceQuery& query,
+                            const LayerTime& time, double gradient_bytes) {
+  LayerPrice alone;
+  AddStateBytes(own, query.sharding, gradient_bytes, alone);
+  return {.parameter_bytes = price.parameter_bytes - alone.parameter_bytes,
+          .gradient_bytes = price.gradient_bytes - alone.gradient_bytes,
+          .optimizer_bytes = price.optimizer_bytes - alone.optimizer_bytes,
+          .step_end_ps = price.step_end_ps - RoundedUp(time.StepEnd(own))};
+}
+
 LayerPrice PriceOf(const TransformerShape& shape, LayerKind kind, const PriceQuery& query, const LayerTime& time,
                    const TransformerPricerOptions& options) {
   const ParameterShares shares = SharesOf(shape, kind, query.degrees);
@@ -55,6 +74,7 @@ LayerPrice PriceOf(const TransformerShape& shape, LayerKind kind, const PriceQue
   price.step_end_ps = RoundedUp(time.StepEnd(shares));
   price.ends_bytes = RoundedUp(time.EndsBytes(kind));
   AddStateBytes(shares, query.sharding, options.gradient_bytes, price);
+  price.shared = SharedOf(price, OwnSharesOf(shape, kind, query.degrees), query, time, options.gradient_bytes);
   AddModes(shape, kind, KeptOnRank(shape, kind, query.degrees, time.tokens(), options.sequence_parallel),
            compute.forward + exchanges.forward, compute.scores, price);
   price.workspace_bytes = RoundedUp(WorkspaceBytes(shape, kind, query.degrees, time.tokens(), options.loss_bytes));
@@ -100,7 +120,11 @@ LayerParts PartsOf(const TransformerShape& shape, LayerKind kind, const PriceQue
   const auto [gather, scatter] = time.GathersOf(shares);
   put_shared(gather, compute.forward, parts.forward);
   put_shared({gather.ordinary + scatter.ordinary, gather.experts + scatter.experts}, compute.backward, parts.backward);
-  PutShared(time.StepEndOf(shares).exchange, time.hidden_at_step_end(), parts.step_end);
+  const SharedParts exchange = time.StepEndOf(shares).exchange;
+  const SharedParts own = time.StepEndOf(OwnSharesOf(shape, kind, query.degrees)).exchange;
+  PutShared(exchange, time.hidden_at_step_end(), parts.step_end);
+  PutShared({exchange.ordinary - own.ordinary, exchange.experts - own.experts}, time.hidden_at_step_end(),
+            parts.shared_step_end);
   return parts;
 }
 

@@ -28,7 +28,8 @@ bool CostsNoMore(const LayerPrice& a, const LayerPrice& b) {
          a.recomputed_bytes <= b.recomputed_bytes && a.workspace_bytes <= b.workspace_bytes &&
          a.parameter_bytes <= b.parameter_bytes && a.gradient_bytes <= b.gradient_bytes &&
          a.optimizer_bytes <= b.optimizer_bytes && a.gathered_bytes <= b.gathered_bytes &&
-         a.step_end_ps <= b.step_end_ps && a.ends_bytes <= b.ends_bytes && a.output_bytes <= b.output_bytes;
+         a.step_end_ps <= b.step_end_ps && a.ends_bytes <= b.ends_bytes && a.output_bytes <= b.output_bytes &&
+         a.least_state_bytes() <= b.least_state_bytes() && a.least_step_end_ps() <= b.least_step_end_ps();
 }
 
 // What layers cost where a stage of a family is spread so, by class and by how far its devices are apart; empty where

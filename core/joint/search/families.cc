@@ -62,7 +62,7 @@ int64_t LeastHeldBytes(const LayerPrice& price) {
   for (const auto& mode : price.modes) {
     if (mode.has_value()) least = std::min(least, mode->kept_bytes);
   }
-  return SaturatingAdd(price.state_bytes(), least == kBeyondAll ? 0 : least);
+  return SaturatingAdd(price.least_state_bytes(), least == kBeyondAll ? 0 : least);
 }
 
 bool CanRunAny(const std::vector<LayerPrice>& prices) {
@@ -213,8 +213,8 @@ class FamilyLister {
           const int64_t time = prices[kind].forward_ps + prices[kind].backward_ps;
           Lower(least.time, kind, time);
           Lower(least.work, kind, SaturatingMultiply(time, devices));
-          Lower(least.state, kind, SaturatingMultiply(prices[kind].state_bytes(), devices));
-          Lower(least.end, kind, prices[kind].step_end_ps);
+          Lower(least.state, kind, SaturatingMultiply(prices[kind].least_state_bytes(), devices));
+          Lower(least.end, kind, prices[kind].least_step_end_ps());
           Lower(least.end_of_several, kind, prices[kind].step_end_ps + OneWayPs(prices[kind].ends_bytes, ends));
           Lower(least.held, kind,
                 static_cast<double>(LeastHeldBytes(prices[kind])) * static_cast<double>(devices) / memory);

@@ -23,7 +23,7 @@ constexpr int64_t kMostWorkOfWaits = 25'000'000;
 int64_t MeanOfStagesPs(const StageTable& table, int32_t num_layers, const SlotShape& shape, int64_t beside_ps) {
   const int64_t work = SaturatingAdd(table.BasePs(0, num_layers), beside_ps);
   const int64_t passes = SaturatingMultiply(shape.micro_batches, work);
-  return CeilDivide(SaturatingAdd(passes, table.StepEndPs(0, num_layers)), shape.num_stages);
+  return CeilDivide(SaturatingAdd(passes, table.StepEndOfSeveralPs()), shape.num_stages);
 }
 
 // Bounds of candidates, closer and closer: the least of all is made closer until it is as close as can be.

@@ -99,7 +99,7 @@ int64_t CutsOf(const Interleaving& interleaving) {
 int64_t StepEndOf(const JointSpace& space, const Interleaving& interleaving, const StageTable& table) {
   const int32_t layers = space.num_layers();
   const int64_t ends = interleaving.first_ends_ps + interleaving.last_ends_ps;
-  return std::max({CeilDivide(table.StepEndPs(0, layers) + ends, interleaving.num_stages),
+  return std::max({CeilDivide(table.StepEndOfSeveralPs() + ends, interleaving.num_stages),
                    table.StepEndPs(0, 1) + interleaving.first_ends_ps,
                    table.StepEndPs(layers - 1, layers) + interleaving.last_ends_ps});
 }
@@ -116,7 +116,7 @@ std::optional<int64_t> LeastAgainPs(const JointSpace& space, const InterleavedCa
     room += CeilDivide(memory, in_flight);
     most_in_flight = std::max(most_in_flight, in_flight);
   }
-  room -= table.StateBytes(0, space.num_layers()) / most_in_flight;
+  room -= table.StateBytesOfSeveral() / most_in_flight;
   return table.LeastExtraOfAllPs(SaturatingMultiply(std::max<int64_t>(room, 0), candidate.chunks));
 }
 

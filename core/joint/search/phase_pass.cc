@@ -59,8 +59,9 @@ PhaseBounds::PhaseBounds(const Places& places, int32_t num_layers, PipelineOrder
       const LongestPasses own = table->PassesPs(layer, layer + 1, is_split);
       least = {std::min(least.forward_ps, own.forward_ps), std::min(least.backward_ps, own.backward_ps),
                std::min(least.weights_ps, own.weights_ps)};
-      const int64_t step_end = table->StepEndPs(layer, layer + 1);
-      least_end = std::min(least_end, step_end);
+      const LayerPrice& price = table->PriceOf(layer);
+      const int64_t step_end = price.step_end_ps;
+      least_end = std::min(least_end, layer + 1 == num_layers ? price.least_step_end_ps() : step_end);
       const int64_t devices = option.degrees.devices();
       const int32_t tier = places.LeastTierOfEnds(number, devices, devices);
       const TrainingLink& link = places.row().cluster().LinkOf(tier);

@@ -76,7 +76,7 @@ bool StagePass::HasSeveralStages() const {
 void StagePass::SetBounds() {
   const TrainingCluster& cluster = places_.row().cluster();
   const TrainingLink& slowest = cluster.between;
-  const bool has_ends = ends_.matter() && HasSeveralStages();
+  const bool are_several = HasSeveralStages();
   double held = 0;
   for (int32_t layer = 0; layer < num_layers_; ++layer) {
     int64_t least = kBeyondAll;
@@ -98,12 +98,15 @@ void StagePass::SetBounds() {
           least_work = std::min(least_work, static_cast<double>(base) * devices);
           // Of a stage that holds nothing else.
           const int64_t of_ends =
-              has_ends
+              ends_.matter() && are_several
                   ? table->EndsPs(layer, layer + 1,
                                   cluster.LinkOf(places_.LeastTierOfEnds(number, option.degrees.devices(), smallest_)))
                   : 0;
-          least_end = std::min(least_end, table->StepEndPs(layer, layer + 1) + of_ends);
-          least_held = std::min(least_held, table->LeastShareOf(layer) * static_cast<double>(option.degrees.devices()));
+          const LayerPrice& price = table->PriceOf(layer);
+          const bool may_share = !are_several && layer + 1 == num_layers_;
+          least_end = std::min(least_end, of_ends + (may_share ? price.least_step_end_ps() : price.step_end_ps));
+          least_held = std::min(
+              least_held, table->LeastShareOf(layer, !are_several) * static_cast<double>(option.degrees.devices()));
           most = std::max(most, base + table->MostExtraPs(layer) + transfers);
         }
       }

@@ -209,9 +209,11 @@ bool StageTable::Fits(int32_t first, int32_t end, int64_t in_flight) const {
   return is_held(false, budget.bytes) || is_held(true, budget.full_bytes);
 }
 
-double StageTable::LeastShareOf(int32_t layer) const {
-  const auto held =
-      static_cast<double>(StateBytes(layer, layer + 1) + LeastKeptBytesOf(GroupOf(layer), true).value_or(0));
+double StageTable::LeastShareOf(int32_t layer, bool may_share) const {
+  const LayerPrice& price = PriceOf(layer);
+  const bool is_shared = may_share && layer + 1 == segments_.num_layers();
+  const int64_t state = is_shared ? price.least_state_bytes() : price.state_bytes();
+  const auto held = static_cast<double>(state + LeastKeptBytesOf(GroupOf(layer), true).value_or(0));
   return held / static_cast<double>(std::max<int64_t>(memory_bytes_, 1));
 }
 

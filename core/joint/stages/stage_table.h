@@ -79,7 +79,8 @@ class StageTable {
   // BasePs by parts; `is_split`: gradients of weights apart, else in the backward pass. O(1).
   LongestPasses PassesPs(int32_t first, int32_t end, bool is_split) const;
   int64_t StepEndPs(int32_t first, int32_t end) const {
-    return step_end_[static_cast<std::size_t>(end)] - step_end_[static_cast<std::size_t>(first)];
+    return step_end_[static_cast<std::size_t>(end)] - step_end_[static_cast<std::size_t>(first)] -
+           (HoldsAll(first, end) ? shared().step_end_ps : 0);
   }
   // What the stage takes besides, at the end of a step, to add up what the stage at the other end of the pipeline has
   // as well, which is `link` away; 0 where there is none. O(1).
@@ -89,8 +90,14 @@ class StageTable {
     return OneWayPs(PriceOf(has_first ? first : end - 1).ends_bytes, link);
   }
   int64_t StateBytes(int32_t first, int32_t end) const {
-    return state_[static_cast<std::size_t>(end)] - state_[static_cast<std::size_t>(first)];
+    return state_[static_cast<std::size_t>(end)] - state_[static_cast<std::size_t>(first)] -
+           (HoldsAll(first, end) ? shared().state_bytes() : 0);
   }
+  // The same of all layers together where they are in several stages.
+  int64_t StepEndOfSeveralPs() const { return step_end_.back(); }
+  int64_t StateBytesOfSeveral() const { return state_.back(); }
+  // Of the last layer, what counts once in a stage that holds all.
+  const LayerPrice::Shared& shared() const { return PriceOf(segments_.num_layers() - 1).shared; }
   // What computing a layer again can take at most. O(1).
   int64_t MostExtraPs(int32_t layer) const;
   // With recomputation such that `in_flight` micro-batches fit, without transfers; kDoesNotFit.
@@ -103,8 +110,9 @@ class StageTable {
   int64_t TimeInModePs(int32_t first, int32_t end, const HeldMicroBatches& held, LayerRecomputation mode) const;
   // The modes of the layers then.
   std::vector<LayerRecomputation> ModesInMode(int32_t first, int32_t end, LayerRecomputation mode) const;
-  // What a layer takes of a device's memory at least, as a share of it.
-  double LeastShareOf(int32_t layer) const;
+  // What a layer takes of a device's memory at least, as a share of it; `may_share`: the last one may be in a stage
+  // that holds all.
+  double LeastShareOf(int32_t layer, bool may_share) const;
   // What all layers of the model take more at least where together they keep so much; nullopt: they cannot.
   std::optional<int64_t> LeastExtraOfAllPs(int64_t kept_bytes) const;
   // What a boundary before `layer` costs the stage behind it, and before it; 0 at the two ends of the model.
@@ -124,6 +132,7 @@ class StageTable {
   }
 
  private:
+  bool HoldsAll(int32_t first, int32_t end) const { return first == 0 && end == segments_.num_layers(); }
   // By layer, where the first ones are computed again.
   std::vector<LayerRecomputation> FirstLayersAgain(int32_t first, int32_t end) const;
   // Extra time then; kDoesNotFit.

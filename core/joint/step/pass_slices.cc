@@ -26,10 +26,11 @@ void LimitHidden(std::size_t first, std::size_t end, int64_t most, PassExchanges
   }
 }
 
-void AddTo(PassExchanges& sum, const PassExchanges& more) {
+// `more` so many times.
+void AddTo(PassExchanges& sum, const PassExchanges& more, int64_t times = 1) {
   for (std::size_t group = 0; group < kNumExchangeGroups; ++group) {
-    sum[group].shown_ps += more[group].shown_ps;
-    sum[group].hidden_ps += more[group].hidden_ps;
+    sum[group].shown_ps += times * more[group].shown_ps;
+    sum[group].hidden_ps += times * more[group].hidden_ps;
   }
 }
 
@@ -65,8 +66,13 @@ class StageSlicer {
     return slices;
   }
 
-  // Behind all chunks, which take `step_end_ps` once.
-  StepEndSlice End(int64_t step_end_ps) {
+  // Behind all chunks, which take `step_end_ps` once. `holds_all`: they are all layers of the model.
+  StepEndSlice End(int64_t step_end_ps, bool holds_all) {
+    if (holds_all) {
+      const auto last = static_cast<std::size_t>(pricer_.kinds().back());
+      step_end_ps_ -= prices_[last].shared.step_end_ps;
+      if (!parts_.empty()) AddTo(end_.exchanges, parts_[last].shared_step_end, -1);
+    }
     // What is hidden at the end runs beside the last pass.
     end_.update_ps = LimitShown(step_end_ps_, end_.exchanges);
     end_.ends_ps = step_end_ps - step_end_ps_;
@@ -119,7 +125,7 @@ std::vector<StageSlices> SlicesOf(const LayerPricer& pricer, const DeviceRow& ro
     StageSlicer slicer(pricer, StageQuery(row, plan, stage), plan.order == PipelineOrder::kZeroBubble);
     StageSlices& slices = stages.emplace_back();
     for (const JointChunk& chunk : stage.chunks) slices.chunks.push_back(slicer.SlicesOf(chunk));
-    slices.end = slicer.End(stage.step_end.count());
+    slices.end = slicer.End(stage.step_end.count(), plan.stages.size() == 1);
   }
   return stages;
 }

@@ -237,6 +237,9 @@ class JointCosting {
         AddLayer(price, sums);
         if (layer == 0 || layer + 1 == num_layers()) sums.ends += price.ends_bytes;
       }
+      if (num_stages() == 1 && chunk.end_layer() == num_layers()) {
+        KeepTiedTableOnce(PriceOf(prices, num_layers() - 1), sums);
+      }
       sums.activations = std::max(sums.activations, activations);
       sums.forward += times.forward_ps;
       sums.backward += times.backward_ps + times.weights_ps;
@@ -264,6 +267,13 @@ class JointCosting {
     sums.optimizer += price.optimizer_bytes;
     sums.step_end += price.step_end_ps;
     sums.measured += price.is_measured ? 1 : 0;
+  }
+
+  static void KeepTiedTableOnce(const LayerPrice& head, Sums& sums) {
+    sums.state_parameters -= head.shared.parameter_bytes;
+    sums.gradients -= head.shared.gradient_bytes;
+    sums.optimizer -= head.shared.optimizer_bytes;
+    sums.step_end -= head.shared.step_end_ps;
   }
 
   const LayerPrice& PriceOf(const std::vector<LayerPrice>& prices, int64_t layer) const {

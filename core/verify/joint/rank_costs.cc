@@ -55,8 +55,9 @@ class RankCosting {
     const double computed_back =
         2 * others + (is_layer ? Attention(shape_.stores_scores ? 2 : 2.5) + ScoreTraffic(3) : 0);
     AddPasses(computed, computed_back);
-    AddStepEnd();
+    costs_.step_end = StepEnd();
     AddMemory(computed, scores);
+    AddTied();
     return costs_;
   }
 
@@ -247,14 +248,27 @@ class RankCosting {
     return Ring(bytes * ordinary_, Copies(), t_) + Ring(bytes * experts_, ExpertCopies(), t_ * spread_.degrees.expert);
   }
 
-  void AddStepEnd() {
+  // What comes once a step of the parameters counted last.
+  double StepEnd() const {
     double exchange = 0;
     if (spread_.sharding == Sharding::kNone) exchange = 2 * AmongData(kGradient);
     if (spread_.sharding == Sharding::kOptimizer) exchange = AmongData(kGradient) + AmongData(kWeight);
     if (spread_.sharding == Sharding::kGradients) exchange = AmongData(kWeight);
-    costs_.step_end = (1 - reached_.hidden_at_step_end) * exchange + Moved(Shared(kUpdated, Sharding::kOptimizer));
+    return (1 - reached_.hidden_at_step_end) * exchange + Moved(Shared(kUpdated, Sharding::kOptimizer));
+  }
+
+  // Counts parameters without the table of the head, and with it again.
+  void AddTied() {
     if (!shape_.tied || (!is_embedding_ && !is_head_)) return;
-    costs_.ends = kGradient * N(shape_.vocabulary) * h_ / t_ / reached_.network;
+    const double table = N(shape_.vocabulary) * h_ / t_;
+    costs_.ends = kGradient * table / reached_.network;
+    if (!is_head_) return;
+    ordinary_ -= table;
+    costs_.tied_parameters = costs_.parameters - Shared(kWeight, Sharding::kParameters);
+    costs_.tied_gradients = costs_.gradients - Shared(kGradient, Sharding::kGradients);
+    costs_.tied_optimizer = costs_.optimizer - Shared(kOptimizer, Sharding::kOptimizer);
+    costs_.tied_step_end = costs_.step_end - StepEnd();
+    ordinary_ += table;
   }
 
   // Bytes that a rank has of `bytes` for each parameter, where copies divide them from a level of sharding on.
@@ -375,6 +389,10 @@ std::string DifferenceOf(const LayerPrice& price, const RankCosts& costs) {
   compare("gathered", price.gathered_bytes, costs.gathered);
   compare("end of the step", price.step_end_ps, costs.step_end);
   compare("sum of both ends", price.ends_bytes, costs.ends);
+  compare("parameters of a tied table", price.shared.parameter_bytes, costs.tied_parameters);
+  compare("gradients of a tied table", price.shared.gradient_bytes, costs.tied_gradients);
+  compare("optimizer of a tied table", price.shared.optimizer_bytes, costs.tied_optimizer);
+  compare("end of the step of a tied table", price.shared.step_end_ps, costs.tied_step_end);
   compare("output", price.output_bytes, costs.output);
   return difference;
 }

@@ -59,6 +59,11 @@ struct RankCosts {
   double step_end = 0;
   // What both ends of the pipeline add up, as if links were used fully.
   double ends = 0;
+  // Of the head, what it counts of a table that the embedding has as well.
+  double tied_parameters = 0;
+  double tied_gradients = 0;
+  double tied_optimizer = 0;
+  double tied_step_end = 0;
   double output = 0;
 };
 

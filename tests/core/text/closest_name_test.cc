@@ -43,6 +43,7 @@ TEST(LikelyNameTest, IsSilentWhereNothingIsClose) {
   EXPECT_EQ(LikelyName("evalute", kNames), 2U);
   EXPECT_EQ(LikelyName("eval", kNames), 2U);
   EXPECT_EQ(LikelyName("serve", kNames), std::nullopt);
+  EXPECT_EQ(LikelyName("plot", kNames), std::nullopt);
   EXPECT_EQ(LikelyName("serve", {}), std::nullopt);
 }
 

@@ -154,6 +154,27 @@ TEST(LayerTimeTest, TiedTablesAreSummedUpOnceAStep) {
   EXPECT_EQ(tied[kDenseLayer].ends_bytes, 0);
 }
 
+TEST(LayerTimeTest, AHeadSharesAllOfATiedTable) {
+  TransformerShape shape = LlamaShape();
+  const Cluster cluster = ClusterOf(PerfectEfficiency());
+  EXPECT_EQ(PricesOf(shape, cluster, {.tensor = 2, .data = 4})[kHeadLayer].shared.state_bytes(), 0);
+  shape.tied = true;
+  const std::vector<LayerPrice> tied = PricesOf(shape, cluster, {.tensor = 2, .data = 4});
+  const LayerPrice& head = tied[kHeadLayer];
+  const int64_t table = 32'000 * 1'024 / 2;
+  EXPECT_EQ(head.shared.parameter_bytes, 2 * table);
+  EXPECT_EQ(head.shared.gradient_bytes, 4 * table);
+  EXPECT_EQ(head.shared.optimizer_bytes, 12 * table);
+  // Of norms there is left what a rank has whole.
+  EXPECT_EQ(head.least_state_bytes(), 18 * 2 * 1'024);
+  EXPECT_GT(head.least_step_end_ps(), 0);
+  EXPECT_LT(head.least_step_end_ps(), head.step_end_ps / 1'000);
+  for (const LayerKind other : {kEmbeddingLayer, kDenseLayer}) {
+    EXPECT_EQ(tied[other].shared.state_bytes(), 0) << other;
+    EXPECT_EQ(tied[other].shared.step_end_ps, 0) << other;
+  }
+}
+
 // docs/training-costs.md, section 6.
 TEST(LayerTimeTest, TakesWhatTheWorkedExampleSays) {
   Cluster cluster = MakeZooCluster("dgx-h100:1").value();

@@ -18,7 +18,7 @@ namespace {
 using Raise = void (*)(LayerPrice&);
 
 // Every number of a layer that a stage may suffer from.
-constexpr std::array<Raise, 17> kRaises = {
+constexpr std::array<Raise, 19> kRaises = {
     [](LayerPrice& price) { ++price.forward_ps; },
     [](LayerPrice& price) { ++price.backward_ps; },
     [](LayerPrice& price) { ++price.weights_ps, ++price.backward_ps; },
@@ -35,6 +35,8 @@ constexpr std::array<Raise, 17> kRaises = {
     [](LayerPrice& price) { ++price.gathered_bytes; },
     [](LayerPrice& price) { ++price.step_end_ps; },
     [](LayerPrice& price) { ++price.ends_bytes; },
+    [](LayerPrice& price) { price.shared.optimizer_bytes -= 2; },
+    [](LayerPrice& price) { price.shared.step_end_ps -= 2; },
     [](LayerPrice& price) { ++price.output_bytes; },
 };
 
@@ -56,6 +58,8 @@ class ChangedPricer : public LayerPricer {
     price.backward_ps = 20;
     price.weights_ps = 10;
     price.output_bytes = 5;
+    price.optimizer_bytes = price.step_end_ps = 3;
+    price.shared = {.optimizer_bytes = 2, .step_end_ps = 2};
     price.modes[0] = {0, 5};
     price.modes[2] = {10, 1};
     std::vector<LayerPrice> prices(2, price);
@@ -163,7 +167,7 @@ TEST_F(DominanceTest, AFamilyWhoseWaysAllHaveTwinsIsNeedless) {
     if (is_first) std::swap(settings_.shardings[0], settings_.shardings[1]);
     const auto change = [](const PriceQuery& query, LayerPrice& price) {
       if (query.degrees.tensor == 2) ++price.forward_ps, --price.output_bytes;
-      price.optimizer_bytes = query.sharding == Sharding::kNone && query.degrees.data == 2 ? 2 : 1;
+      price.optimizer_bytes = query.sharding == Sharding::kNone && query.degrees.data == 2 ? 4 : 3;
     };
     for (const PipelineFamily& family : FamiliesOn(change)) EXPECT_EQ(family.sharding, Sharding::kOptimizer);
   }

@@ -74,6 +74,7 @@ class ChainPricer : public LayerPricer {
       price.step_end_ps = price.parameter_bytes;
       RandomStream of_ends(seed_, 90 + kind);
       if (!is_inner && seed_ % 3 == 0) price.ends_bytes = of_ends.Between(0, 40);
+      price.shared = {.parameter_bytes = price.parameter_bytes / 2, .step_end_ps = price.step_end_ps / 2};
       price.output_bytes = kind == 3 ? 0 : output_bytes;
       prices.push_back(price);
     }

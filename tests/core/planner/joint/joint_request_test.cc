@@ -91,6 +91,25 @@ TEST(JointRequestTest, DevicesThatAreLeftOutDoNotCountForTiedEmbeddings) {
   EXPECT_EQ(stages->objective, near_stages->objective);
 }
 
+TEST(JointRequestTest, AStageWithBothEndsKeepsATiedTableOnce) {
+  JointTestRequest request = RequestOf("gpt-125m", "nodes:1?devices=2", 16);
+  request.problem.joint->shardings = {Sharding::kNone};
+  request.problem.joint->tensor_degrees = {1};
+  request.problem.joint->num_stages = 1;
+  const absl::StatusOr<Plan> one = Make(request);
+  request.problem.joint->num_stages = 2;
+  const absl::StatusOr<Plan> two = Make(request);
+  ASSERT_TRUE(one.ok() && two.ok()) << one.status() << two.status();
+  const JointMemory& whole = one->joint->stages.front().memory;
+  const JointMemory& first = two->joint->stages.front().memory;
+  const JointMemory& last = two->joint->stages.back().memory;
+  const TransformerShape& shape = *request.graph.transformer;
+  const int64_t table = int64_t{shape.vocabulary} * shape.hidden;
+  EXPECT_EQ(whole.parameters + 2 * table, first.parameters + last.parameters);
+  EXPECT_EQ(whole.gradients + 4 * table, first.gradients + last.gradients);
+  EXPECT_EQ(whole.optimizer + 12 * table, first.optimizer + last.optimizer);
+}
+
 TEST(JointRequestTest, APlanReachesTheSpeedThatItStates) {
   for (const auto& [model, cluster, batch] :
        {std::tuple("gpt-13b", "dgx-a100:4", 256), std::tuple("gpt-6.7b", "dgx-a100:2", 128),

@@ -132,6 +132,10 @@ TEST(RankCostsTest, NoticeEveryNumberThatIsOtherwise) {
         &LayerPrice::gathered_bytes, &LayerPrice::step_end_ps, &LayerPrice::output_bytes}) {
     EXPECT_TRUE(is_noticed([&](LayerPrice& changed) { changed.*number += 10 + changed.*number / 100'000; }));
   }
+  for (int64_t LayerPrice::Shared::*number : {&LayerPrice::Shared::parameter_bytes, &LayerPrice::Shared::gradient_bytes,
+                                              &LayerPrice::Shared::optimizer_bytes, &LayerPrice::Shared::step_end_ps}) {
+    EXPECT_TRUE(is_noticed([&](LayerPrice& changed) { changed.shared.*number += 10; }));
+  }
   for (std::size_t mode = 0; mode < price.modes.size(); ++mode) {
     EXPECT_TRUE(is_noticed([&](LayerPrice& changed) { changed.modes[mode]->kept_bytes += 1'000; })) << mode;
     EXPECT_TRUE(is_noticed([&](LayerPrice& changed) { changed.modes[mode].reset(); })) << mode;
