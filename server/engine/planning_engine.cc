@@ -203,6 +203,11 @@ absl::StatusOr<v1::EvaluatePlanResponse> Judge(const v1::Plan& plan, const PlanR
     wire.set_field(violation.path);
     wire.set_description(violation.rule);
   }
+  if (violations.unlisted_count() > 0) {
+    v1::PlanViolation& wire = *response.add_violations();
+    wire.set_field("plan");
+    wire.set_description(absl::StrCat("has ", violations.unlisted_count(), " more violations, which are not listed"));
+  }
   return response;
 }
 

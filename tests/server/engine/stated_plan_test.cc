@@ -381,6 +381,16 @@ TEST_F(StatedPlanTest, ListsAreComplete) {
   }
 }
 
+TEST_F(StatedPlanTest, ViolationsThatAreNotListedAreCounted) {
+  const v1::CreatePlanRequest request = RequestFor("");
+  v1::Plan plan = MustPlan(request);
+  for (int i = 0; i < 130; ++i) plan.mutable_stages(0)->add_operators(absl::StrCat("other", i));
+  const auto evaluated = Evaluate(request, plan);
+  ASSERT_TRUE(evaluated.ok()) << evaluated.status();
+  ASSERT_EQ(evaluated->violations_size(), 101);
+  EXPECT_EQ(evaluated->violations(100).description(), "has 30 more violations, which are not listed");
+}
+
 TEST_F(StatedPlanTest, NumbersOfOtherRulesAreCostedAnewAndSaidSo) {
   const v1::CreatePlanRequest request = RequestFor("");
   v1::Plan plan = MustPlan(request);
