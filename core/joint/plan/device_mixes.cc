@@ -26,7 +26,18 @@ struct BoundedBox {
   MixBox mixes;
   // No plan on these takes less.
   int64_t bound_ps = 0;
+  // As much as is known of the box itself, not only of one that it is part of.
+  bool is_own = true;
 };
+
+auto LeastOf(std::vector<BoundedBox>& boxes) {
+  return std::min_element(boxes.begin(), boxes.end(),
+                          [](const BoundedBox& a, const BoundedBox& b) { return a.bound_ps < b.bound_ps; });
+}
+
+// How many boxes are asked for a bound of the step task by task, and which share of the step it may leave.
+constexpr int kMostSimulatedBounds = 24;
+constexpr int64_t kNearSimulatedBound = 100;
 
 class MixSearch {
  public:
@@ -60,7 +71,7 @@ class MixSearch {
       TakePlan(answer);
     }
     plan.step_bound = std::min(plan.step_bound, Picoseconds(bound_ps_));
-    plan.simulated_bound = std::min(plan.simulated_bound, Picoseconds(floor_ps_));
+    plan.simulated_bound = std::min(plan.simulated_bound, Picoseconds(SimulatedBound(plan.simulated_bound.count())));
     answer.is_interrupted = answer.is_interrupted || is_interrupted_;
     if (!is_network()) answer.counters["start_fits"] = start_fits_;
     answer.counters["device_mixes_asked"] = asked_;
@@ -82,16 +93,13 @@ class MixSearch {
 
   // The box of least bound is divided, and what lies where it is divided is looked at, until nothing better is left.
   void Look() {
-    MixBox whole{DeviceCounts(all_.size() - 1, 0), DeviceCounts(all_.begin(), all_.end() - 1)};
-    for (int64_t& most : whole.high) most = std::min(most, question_.most_total);
+    MixBox whole = AllMixes();
     LookAtStart();
     BoundOf(PartWith(whole.low));
     BoundOf(PartWith(whole.high));
     Add(std::move(whole), std::nullopt);
     while (!boxes_.empty()) {
-      const auto least = std::min_element(boxes_.begin(), boxes_.end(), [](const BoundedBox& a, const BoundedBox& b) {
-        return a.bound_ps < b.bound_ps;
-      });
+      const auto least = LeastOf(boxes_);
       if (IsHopeless(*least) || asked_ >= kMostMixQuestions || CheckInterruption(limits_).has_value()) break;
       const BoundedBox box = std::move(*least);
       boxes_.erase(least);
@@ -110,6 +118,46 @@ class MixSearch {
     is_interrupted_ = is_interrupted_ || CheckInterruption(limits_).has_value();
     for (const BoundedBox& box : boxes_) bound_ps_ = std::min(bound_ps_, box.bound_ps);
     bound_ps_ = std::min(bound_ps_, best_ps());
+  }
+
+  MixBox AllMixes() const {
+    MixBox all{DeviceCounts(all_.size() - 1, 0), DeviceCounts(all_.begin(), all_.end() - 1)};
+    for (int64_t& most : all.high) most = std::min(most, question_.most_total);
+    return all;
+  }
+
+  // What no step on any mix takes less than, task by task; at most `needed_ps`. As in Look, boxes are divided until the
+  // least bound is near that.
+  int64_t SimulatedBound(int64_t needed_ps) const {
+    std::vector<BoundedBox> boxes{{AllMixes(), floor_ps_, /*is_own=*/false}};
+    int asked = 0;
+    while (true) {
+      const auto least = LeastOf(boxes);
+      if (least->bound_ps >= needed_ps - needed_ps / kNearSimulatedBound) return std::min(least->bound_ps, needed_ps);
+      const bool is_last = asked == kMostSimulatedBounds || (least->is_own && least->mixes.is_one());
+      if (is_last || CheckInterruption(limits_).has_value()) return least->bound_ps;
+      if (!least->is_own) {
+        ++asked;
+        least->bound_ps = std::max(least->bound_ps, SimulatedBoundOn(MostOf(least->mixes), needed_ps));
+        least->is_own = true;
+        continue;
+      }
+      const BoundedBox box = std::move(*least);
+      boxes.erase(least);
+      auto [fewer, more] = HalvesOf(box.mixes);
+      for (MixBox* half : {&fewer, &more}) {
+        if (MostOf(*half).back() >= 0) boxes.push_back({std::move(*half), box.bound_ps, /*is_own=*/false});
+      }
+    }
+  }
+
+  // On a part, as if its devices were as close and had as much memory as any.
+  int64_t SimulatedBoundOn(const DeviceCounts& counts, int64_t needed_ps) const {
+    int64_t bound_ps = needed_ps;
+    for (const TrainingCluster& row : BestRowsOf(AsCloseAsCanBe(FirstDevicesByClass(training_, counts)))) {
+      bound_ps = std::min(bound_ps, BoundSimulatedStep(RequestOn(row), needed_ps, limits_));
+    }
+    return bound_ps;
   }
 
   // A plan to start from, where it fits.

@@ -211,6 +211,8 @@ TEST(JointMonotonyTest, AStartOnSomeDevicesOfTwoClassesIsNoBetterThanTheAnswer) 
 
 // Two classes, any number of devices of each: the best of these.
 TEST(JointMonotonyTest, SomeDevicesOfTwoClassesAreTheBestOnes) {
+  double shares_of_bounds = 0;
+  int planned = 0;
   for (uint64_t seed = 5; seed <= 5 * NumCases(12); seed += 5) {
     SCOPED_TRACE(seed);
     const JointTestRequest request = RandomMonotonyRequest(seed);
@@ -222,6 +224,7 @@ TEST(JointMonotonyTest, SomeDevicesOfTwoClassesAreTheBestOnes) {
     for (int64_t most = 1; most < std::ssize(devices); ++most) {
       SCOPED_TRACE(most);
       std::optional<Picoseconds> best;
+      std::optional<Picoseconds> best_simulated;
       for (int64_t first = std::max<int64_t>(0, most - of_last); first <= std::min<int64_t>(most, of_first); ++first) {
         JointTestRequest mix = request;
         for (int64_t device = 0; device < std::ssize(devices); ++device) {
@@ -229,7 +232,10 @@ TEST(JointMonotonyTest, SomeDevicesOfTwoClassesAreTheBestOnes) {
           if (!is_in) mix.problem.devices_to_use.excluded_devices.emplace_back(static_cast<std::size_t>(device));
         }
         const std::optional<Plan> plan = PlanOf(mix);
-        if (plan.has_value()) best = std::min(best.value_or(plan->objective), plan->objective);
+        if (!plan.has_value()) continue;
+        best = std::min(best.value_or(plan->objective), plan->objective);
+        const Picoseconds simulated = plan->joint->simulated_step;
+        best_simulated = std::min(best_simulated.value_or(simulated), simulated);
       }
       JointTestRequest some = request;
       some.problem.devices_to_use.max_devices = static_cast<int32_t>(most);
@@ -239,8 +245,12 @@ TEST(JointMonotonyTest, SomeDevicesOfTwoClassesAreTheBestOnes) {
       EXPECT_LE(plan->lower_bound, *best);
       EXPECT_LE(ToMilliseconds(plan->objective), ToMilliseconds(*best) * (1 + 1.01 * kJointGap));
       EXPECT_GE(ToMilliseconds(plan->objective) * (1 + 1.01 * kJointGap), ToMilliseconds(*best));
+      EXPECT_LE(plan->joint->simulated_bound, *best_simulated);
+      shares_of_bounds += ToMilliseconds(plan->joint->simulated_bound) / ToMilliseconds(plan->joint->simulated_step);
+      ++planned;
     }
   }
+  EXPECT_GT(shares_of_bounds, 0.95 * planned);
 }
 
 // Steps by the number of devices that plans may take, from 1; nullopt: nothing fits. `most_worse`: by what share a
