@@ -158,6 +158,7 @@ class NetworkPlanner {
       const JointOutcome outcome = SearchJoint(request, limits_, [](const JointPlan&) {});
       each.bound_ps = outcome.step_bound_ps;
       floor_ = std::min(floor_, each.bound_ps);
+      simulated_floor_ = std::min(simulated_floor_, outcome.simulated_floor_ps);
       if (outcome.plan.has_value()) least = outcome.plan->step.count();
     }
     std::stable_sort(scopes_.begin(), scopes_.end(),
@@ -416,7 +417,8 @@ class NetworkPlanner {
   void Complete(int64_t simulated_bound) {
     JointPlan& plan = best_->plan;
     plan.step_bound = Picoseconds(std::min(std::max(bound_, floor_), plan.step.count()));
-    plan.simulated_bound = Picoseconds(std::min(simulated_bound, plan.simulated_step.count()));
+    plan.simulated_bound =
+        Picoseconds(std::min(std::max(simulated_bound, simulated_floor_), plan.simulated_step.count()));
     std::stable_sort(equal_stages_.begin(), equal_stages_.end(),
                      [](const JointConfiguration& a, const JointConfiguration& b) { return a.step < b.step; });
     plan.uniform_configurations = equal_stages_;
@@ -447,6 +449,8 @@ class NetworkPlanner {
   // No plan of any scope takes less: before plans were placed, and when those were known.
   int64_t floor_ = kMaxQuantity;
   int64_t bound_ = kMaxQuantity;
+  // The first task by task.
+  int64_t simulated_floor_ = kMaxQuantity;
   // The best of each tensor degree, placed.
   std::vector<JointConfiguration> equal_stages_;
   bool is_interrupted_ = false;

@@ -701,11 +701,19 @@ class ImpatientObserver : public PlannerObserver {
 
 // Whatever was not looked at takes as long as its work takes on all devices; before, the bound was 0.
 TEST(JointRequestTest, WhatIsInterruptedHasABound) {
-  for (const std::vector<PipelineOrder>& orders : {std::vector{PipelineOrder::kOneFOneB},
-                                                   {PipelineOrder::kOneFOneB, PipelineOrder::kInterleaved},
-                                                   {PipelineOrder::kGpipe},
-                                                   {PipelineOrder::kZeroBubble}}) {
-    JointTestRequest request = RequestOf("llama3-70b", "dgx-h100:8", 64);
+  struct Case {
+    const char* model;
+    const char* cluster;
+    std::vector<PipelineOrder> orders;
+  };
+  for (const auto& [model, cluster, orders] :
+       {Case{"llama3-70b", "dgx-h100:8", {PipelineOrder::kOneFOneB}},
+        Case{"llama3-70b", "dgx-h100:8", {PipelineOrder::kOneFOneB, PipelineOrder::kInterleaved}},
+        Case{"llama3-70b", "dgx-h100:8", {PipelineOrder::kGpipe}},
+        Case{"llama3-70b", "dgx-h100:8", {PipelineOrder::kZeroBubble}},
+        Case{"llama3-8b", "torus2d:4?memory_gib=80", {PipelineOrder::kOneFOneB}}}) {
+    SCOPED_TRACE(cluster);
+    JointTestRequest request = RequestOf(model, cluster, 64);
     request.problem.joint->orders = orders;
     const absl::StatusOr<Plan> whole = Make(request);
     ASSERT_TRUE(whole.ok()) << whole.status();
