@@ -18,17 +18,26 @@ namespace {
 
 TrainingLink LinkOf(const LinkSpeed& speed) { return {*speed.bandwidth_bytes_per_second, speed.latency.count()}; }
 
+// Above it pairs are looked up in the network.
+constexpr std::size_t kMostTabledDevices = 512;
+
 class NetworkLinks : public PairLinks {
  public:
-  explicit NetworkLinks(const Interconnect& interconnect) : network_(interconnect) {
+  explicit NetworkLinks(const Cluster& cluster) : network_(cluster.interconnect), devices_(cluster.devices.size()) {
     for (std::size_t number = 0; number < network_.num_link_classes(); ++number) {
       links_.push_back(LinkOf(network_.speed(number)));
     }
-    if (const auto* grid = std::get_if<GridInterconnect>(&interconnect)) grid_ = *grid;
+    if (const auto* grid = std::get_if<GridInterconnect>(&cluster.interconnect)) grid_ = *grid;
+    if (devices_ > kMostTabledDevices) return;
+    table_.reserve(devices_ * devices_);
+    for (std::size_t a = 0; a < devices_; ++a) {
+      // A device has no link to itself.
+      for (std::size_t b = 0; b < devices_; ++b) table_.push_back(a == b ? kNoLink : Looked(DeviceId(a), DeviceId(b)));
+    }
   }
 
   TrainingLink Between(DeviceId a, DeviceId b) const override {
-    return Slower(links_[network_.LinkClassOf(a, b)], links_[network_.LinkClassOf(b, a)]);
+    return table_.empty() ? Looked(a, b) : table_[a.index() * devices_ + b.index()];
   }
 
   const GridInterconnect* Grid() const override { return grid_.has_value() ? &*grid_ : nullptr; }
@@ -36,8 +45,15 @@ class NetworkLinks : public PairLinks {
   TrainingLink Fastest() const { return links_.empty() ? kNoLink : LinkOf(network_.FastestLink()); }
 
  private:
+  TrainingLink Looked(DeviceId a, DeviceId b) const {
+    return Slower(links_[network_.LinkClassOf(a, b)], links_[network_.LinkClassOf(b, a)]);
+  }
+
   const Network network_;
+  const std::size_t devices_;
   std::vector<TrainingLink> links_;
+  // By pair; empty where there are too many.
+  std::vector<TrainingLink> table_;
   std::optional<GridInterconnect> grid_;
 };
 
@@ -57,7 +73,7 @@ absl::StatusOr<TrainingCluster> MakeNetworkCluster(const Cluster& cluster, const
     by_class[cluster.devices[device.index()].device_class].push_back(device);
   }
   if (by_class.empty()) return absl::FailedPreconditionError("must leave an accelerator");
-  auto links = std::make_shared<const NetworkLinks>(cluster.interconnect);
+  auto links = std::make_shared<const NetworkLinks>(cluster);
   TrainingCluster training{.classes = {},
                            .devices = {},
                            .inside = links->Fastest(),

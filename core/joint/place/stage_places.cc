@@ -15,6 +15,7 @@
 #include "core/joint/cost/pair_links.h"
 #include "core/joint/cost/stage_cost.h"
 #include "core/joint/place/grid_layouts.h"
+#include "core/joint/place/known_prices.h"
 
 namespace planwright {
 namespace {
@@ -45,6 +46,7 @@ class StagePlacer {
   StagePlacer(const PlaceQuestion& question, const JointPlan& plan, const std::vector<DeviceClassId>& classes,
               PlaceEffort effort, Poller& poller)
       : question_(question),
+        prices_(question.pricer),
         pairs_(*question.cluster.pairs),
         is_draft_(effort == PlaceEffort::kDraft),
         poller_(poller),
@@ -156,7 +158,7 @@ class StagePlacer {
     const auto [known, is_new] = steps_.try_emplace(std::move(links), 0);
     if (is_new) {
       const DeviceRow row(placed_);
-      CostJointPlan(question_.pricer, row, question_.reserved_bytes, plan_);
+      CostJointPlan(prices_, row, question_.reserved_bytes, plan_);
       known->second = plan_.step.count();
     }
     value.step_ps = known->second;
@@ -361,6 +363,7 @@ class StagePlacer {
   }
 
   const PlaceQuestion& question_;
+  const KnownPrices prices_;
   const PairLinks& pairs_;
   const bool is_draft_;
   Poller& poller_;

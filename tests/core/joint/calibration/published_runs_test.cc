@@ -22,7 +22,7 @@ class PublishedRunsTest : public testing::Test {
   void SetUp() override {
     const auto path = SharedFile("workloads/published-runs/runs.csv");
     if (!path.has_value()) GTEST_SKIP() << "workloads/published-runs is not there";
-    std::ifstream file(*path);
+    std::ifstream const file(*path);
     std::stringstream text;
     text << file.rdbuf();
     auto runs = ReadTrainingRuns(text.str());

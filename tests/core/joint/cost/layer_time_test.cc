@@ -126,7 +126,7 @@ TEST(LayerTimeTest, GathersHideBehindComputation) {
 }
 
 TEST(LayerTimeTest, TheStepEndsWithGradientsAndUpdate) {
-  TrainingEfficiency efficiency = PerfectEfficiency();
+  TrainingEfficiency const efficiency = PerfectEfficiency();
   const double parameters = kProducts + 4 * 1'024;
   const double pass = parameters * 7 / 8 / 1e11 * kPicoseconds;
   const Cluster cluster = ClusterOf(efficiency, 1e12);

@@ -62,7 +62,7 @@ struct Example {
 
 TEST(OperatorPricerTest, PricesTheWorkedExample) {
   const std::vector<LayerPrice> prices = Example().Price(Sharding::kNone);
-  ASSERT_EQ(prices.size(), 2u);
+  ASSERT_EQ(prices.size(), 2U);
   EXPECT_EQ(prices[0].output_bytes, 30'000'000);
   const LayerPrice& price = prices[1];
   EXPECT_EQ(price.forward_ps, kMs);
@@ -104,7 +104,7 @@ TEST(OperatorPricerTest, VariantsWinAndLieOnTheLineBetweenTheirSizes) {
   example.graph.operators[1].variants = {larger, variant};
   EXPECT_TRUE(example.Price(Sharding::kNone).empty());
   const std::vector<LayerPrice> prices = example.Price(Sharding::kNone, /*tensor=*/2);
-  ASSERT_EQ(prices.size(), 2u);
+  ASSERT_EQ(prices.size(), 2U);
   EXPECT_EQ(prices[1].forward_ps, 150);
   EXPECT_EQ(prices[1].backward_ps, 200);
   EXPECT_EQ(prices[1].modes[0]->kept_bytes, 25);
