@@ -178,7 +178,7 @@ void Measure(const Case& from, benchmarks::Table& table) {
   for (int run = 0; run < absl::GetFlag(FLAGS_runs); ++run) {
     TaskArena arena(1);
     PlannerObserver observer;
-    ModelLimits limits;
+    const ModelLimits limits;
     plan = MakePlan({from.graph, from.cluster, from.problem, SolverOptions{}}, limits, SolveLimits(), arena, observer);
     if (!plan.ok()) return table.AddRow({from.name, std::string(plan.status().message())});
     cpu_ms.push_back(plan->provenance.cpu_time_ms);

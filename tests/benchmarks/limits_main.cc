@@ -101,7 +101,7 @@ class Watch {
     for (int i = 0; i < 3; ++i) {
       if (ended_.wait_for(lock, std::chrono::duration<double, std::milli>(patience_ms), has_ended)) return;
       std::cerr << "--- late by " << patience_ms * (i + 1) << " ms, processor " << ProcessorMs(processor_) - *start_ms_
-                << std::endl;
+                << '\n';
       pthread_kill(searcher_, SIGUSR1);
     }
   }
@@ -216,7 +216,7 @@ class Benchmark {
     limits.stop = stop.get_token();
     const Clock::time_point end = Clock::now() + until;
     if (!is_cancelled) limits.deadline = end;
-    if (absl::GetFlag(FLAGS_stacks_ms) > 0) std::cerr << "=== " << row.name << std::endl;
+    if (absl::GetFlag(FLAGS_stacks_ms) > 0) std::cerr << "=== " << row.name << '\n';
     Watch watch(end, is_cancelled ? &stop : nullptr);
     const absl::StatusOr<Plan> plan = MakePlan(request, ModelLimits(), limits, arena, observer);
     const std::chrono::duration<double, std::milli> late = Clock::now() - end;

@@ -174,7 +174,7 @@ PairSummary ComparePairsHeldOut(const std::vector<TrainingRun>& runs) {
     std::vector<TrainingRun> others;
     std::vector<TrainingRun> own;
     for (const TrainingRun& run : runs) (run.source == source ? own : others).push_back(run);
-    EfficiencyFit start = DefaultEfficiency(runs);
+    const EfficiencyFit start = DefaultEfficiency(runs);
     const PairSummary pairs = ComparePairs(JudgeRuns(own, FitEfficiency(others, start)));
     sum.pairs += pairs.pairs;
     sum.ranked_right += pairs.ranked_right;
@@ -215,7 +215,7 @@ void PrintLeftOutAtRandom(const std::vector<TrainingRun>& runs) {
 int Main() {
   std::string path = absl::GetFlag(FLAGS_runs);
   if (path.empty()) path = SharedFile("workloads/published-runs/runs.csv").value_or("workloads/published-runs");
-  std::ifstream file(path);
+  const std::ifstream file(path);
   std::stringstream text;
   text << file.rdbuf();
   const auto runs = ReadTrainingRuns(text.str());

@@ -184,7 +184,7 @@ TEST(InterconnectTest, EveryKindIsPlannedOrRefusedWithItsPath) {
     v1::CreatePlanRequest request = SmallRequest();
     v1::Interconnect& interconnect = *request.mutable_cluster()->mutable_interconnect();
     interconnect.Clear();
-    interconnect.GetReflection()->MutableMessage(&interconnect, type.field(i));
+    planwright::v1::Interconnect::GetReflection()->MutableMessage(&interconnect, type.field(i));
     PlanningEngine engine(EngineConfig{});
     const auto response = engine.CreatePlan(request, CallContext{});
     if (response.ok()) continue;

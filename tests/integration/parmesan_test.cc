@@ -72,7 +72,7 @@ TEST_F(ParmesanServingTest, PlansSwinOnFourCubeMeshesAndVerifiesIt) {
 }
 
 TEST_F(ParmesanServingTest, MapsAGivenNumberOfStagesAndReplicasWithABoundOfItsOwn) {
-  v1::CreatePlanRequest request = Wire<v1::CreatePlanRequest>(kTraining);
+  auto request = Wire<v1::CreatePlanRequest>(kTraining);
   request.mutable_problem()->set_num_stages(8);
   request.mutable_problem()->set_num_replicas(4);
   const v1::Plan plan = MakePlan(request);
@@ -85,7 +85,7 @@ TEST_F(ParmesanServingTest, MapsAGivenNumberOfStagesAndReplicasWithABoundOfItsOw
 
 // A ring of one replica is no ring: nothing is reduced, and nothing is said of an order.
 TEST_F(ParmesanServingTest, OneReplicaHasNoRing) {
-  v1::CreatePlanRequest request = Wire<v1::CreatePlanRequest>(kTraining);
+  auto request = Wire<v1::CreatePlanRequest>(kTraining);
   request.mutable_problem()->set_num_stages(4);
   request.mutable_problem()->set_num_replicas(1);
   const v1::Plan plan = MakePlan(request);

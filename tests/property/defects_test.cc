@@ -59,7 +59,7 @@ Plan ExpectOptimal(const Instance& instance, int64_t expected) {
   options.work_limit = 3'000'000;
   absl::StatusOr<Plan> plan = MakePlanOf(instance, options);
   EXPECT_TRUE(plan.ok()) << plan.status() << "\n" << Describe(instance);
-  if (!plan.ok()) return Plan();
+  if (!plan.ok()) return {};
   EXPECT_EQ(plan->objective, Picoseconds(expected)) << Describe(instance);
   EXPECT_TRUE(plan->provenance.proven_optimal) << "bound " << plan->lower_bound.count();
   return *std::move(plan);

@@ -81,7 +81,7 @@ class FreeSplitTest : public ::testing::TestWithParam<InstanceMode> {};
 TEST_P(FreeSplitTest, NonContiguousPlansAreNeverWorseThanContiguousOnes) {
   int compared = 0;
   for (uint64_t seed = 0; seed < NumCases(kInstances) && !HasFailure(); ++seed) {
-    Instance contiguous = MakeModeInstance(GetParam(), seed, kMaxOperators);
+    const Instance contiguous = MakeModeInstance(GetParam(), seed, kMaxOperators);
     Instance free = contiguous;
     free.problem.split = Split::kNonContiguous;
     const std::optional<Plan> narrow = PlanIfAny(contiguous);

@@ -46,7 +46,7 @@ Picoseconds Combine(const Sums& sums, Overlap overlap) {
     case Overlap::kFullDuplex:
       break;
   }
-  return std::max(sums.in, std::max(sums.compute, sums.out));
+  return std::max({sums.in, sums.compute, sums.out});
 }
 
 int64_t CeilOf(int64_t number, int64_t parts) { return (number + parts - 1) / parts; }

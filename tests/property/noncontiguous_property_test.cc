@@ -102,7 +102,7 @@ TEST(NonContiguousPropertyTest, PinsAreKeptAndCostAtMostWhatTheyForce) {
       return;
     }
     ++pinned_plans;
-    Instance free = NonContiguous(contiguous);
+    const Instance free = NonContiguous(contiguous);
     EXPECT_GE(kept->objective, NaiveJudge(free).Optimum().value());
     for (const OperatorDevice& rule : pinned.problem.pinned) {
       for (const Stage& stage : kept->stages) {

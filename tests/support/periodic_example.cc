@@ -42,7 +42,7 @@ PeriodicExample::PeriodicExample() : cluster(MakeCluster(2, 1)) {
   problem.memory_model.preset = "madpipe";
 }
 
-Placement PeriodicExample::Fastest() const {
+Placement PeriodicExample::Fastest() {
   return {
       .stages = {{{kA, kB}, {DeviceId(0)}}, {{kC}, {DeviceId(1)}}},
       .pattern = PeriodicPattern{Picoseconds(90),
@@ -59,7 +59,7 @@ Placement PeriodicExample::Smaller() const {
 }
 
 // Across the cut behind a go 3 + 2 ps, across that before c 5 + 2 ps, each way.
-Placement PeriodicExample::OneAfterTheOther() const {
+Placement PeriodicExample::OneAfterTheOther() {
   return {
       .stages = {{{kA}, {DeviceId(0)}}, {{kB}, {DeviceId(1)}}, {{kC}, {DeviceId(0)}}},
       .pattern = PeriodicPattern{

@@ -17,11 +17,11 @@ struct PeriodicExample {
 
   // {a, b} and {c} on two devices, with the pattern of the shortest period, 90 ps: the first stage stores 3
   // micro-batches at a time.
-  Placement Fastest() const;
+  static Placement Fastest();
   // These stages in 104 ps, which the first one needs to store no more than 2.
   Placement Smaller() const;
   // a and c on the first device, b on the second, one micro-batch after the other in 204 ps.
-  Placement OneAfterTheOther() const;
+  static Placement OneAfterTheOther();
 
   OperatorGraph graph;
   // Two accelerators and a CPU, uniform.

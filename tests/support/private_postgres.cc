@@ -38,7 +38,8 @@ fs::path MakeFolder() {
 // Whether it runs, or could; not where it is stopped, dead or gone.
 bool IsGoing(pid_t process) {
   std::ifstream stat("/proc/" + std::to_string(process) + "/stat");
-  std::string number, name;
+  std::string number;
+  std::string name;
   char state = 'X';
   stat >> number >> name >> state;
   return std::string_view("TtZX").find(state) == std::string_view::npos;

@@ -102,7 +102,7 @@ class InstanceMaker {
     Operator& op = graph().operators.emplace_back();
     op.name = absl::StrCat(pass == Pass::kForward ? "f" : "b", graph().operators.size() - 1);
     op.pass = pass;
-    mirrored_.push_back(std::nullopt);
+    mirrored_.emplace_back(std::nullopt);
     if (pass == Pass::kForward && Chance(0.05)) op.type = kInputOperatorType;
     for (std::size_t i = 0; i < kClassNames.size(); ++i) AddCost(op, i);
     if (!components_) op.memory_bytes = Size();
@@ -153,7 +153,7 @@ class InstanceMaker {
     for (std::size_t producer = 0; producer < n; ++producer) {
       std::vector<OperatorId> consumers;
       for (std::size_t consumer = producer + 1; consumer < n; ++consumer) {
-        if (Chance(EdgeProbability(producer, consumer, density))) consumers.push_back(OperatorId(consumer));
+        if (Chance(EdgeProbability(producer, consumer, density))) consumers.emplace_back(consumer);
       }
       AddTensorsOf(OperatorId(producer), consumers);
     }
@@ -380,7 +380,7 @@ Placement MakeRandomPlacement(const Instance& instance, RandomStream& random) {
       random.Below(2) == 0 ? AnyStages(instance, random) : PipelineStages(instance, random);
   for (std::size_t i = 0; i < instance.graph.operators.size(); ++i) {
     if (drops_backward && instance.graph.operators[i].pass == Pass::kBackward) continue;
-    placement.stages[stage_of[i]].operators.push_back(OperatorId(i));
+    placement.stages[stage_of[i]].operators.emplace_back(i);
   }
   return placement;
 }

@@ -52,7 +52,7 @@ constexpr char kEchoRequest[] = "/planwright.benchmarks.EchoService/EchoPlanRequ
 std::string Milliseconds(double value) { return absl::StrFormat("%.3f", value); }
 
 grpc::ByteBuffer MustCall(RawClient& client, const std::string& method, const grpc::ByteBuffer& request) {
-  CallResult result = client.Call(method, request);
+  const CallResult result = client.Call(method, request);
   if (result.code != grpc::StatusCode::OK) throw std::runtime_error(absl::StrCat(method, ": code ", result.code));
   return result.reply;
 }
@@ -70,7 +70,7 @@ v1::CreatePlanRequest SpelledOut(RawClient& client, const std::string& name) {
   v1::GetGraphRequest get;
   get.set_name(name);
   v1::GetGraphResponse got;
-  grpc::ByteBuffer reply = MustCall(client, "/planwright.v1.PlanningService/GetGraph", Encode(get));
+  const grpc::ByteBuffer reply = MustCall(client, "/planwright.v1.PlanningService/GetGraph", Encode(get));
   grpc::Slice slice;
   if (!reply.DumpToSingleSlice(&slice).ok() || !got.ParseFromArray(slice.begin(), static_cast<int>(slice.size()))) {
     throw std::runtime_error("no graph came");

@@ -134,7 +134,7 @@ TEST_F(AdminCommandsTest, DeletesWhatATenantKeeps) {
   const std::string cluster = registered.out.substr(line + 1, registered.out.size() - line - 2);
   const std::vector<std::string> plan = {"plan", "--graph=" + graph, "--cluster=" + cluster};
   std::vector<std::string> kept = plan;
-  kept.push_back("--plan_id=my-plan");
+  kept.emplace_back("--plan_id=my-plan");
   ASSERT_EQ(Run("planner", kept).exit_code, 0);
   const std::vector<std::pair<std::string, std::string>> items = {
       {"plans", "plans/my-plan"}, {"graphs", graph}, {"clusters", cluster}};

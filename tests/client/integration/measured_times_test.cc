@@ -111,7 +111,7 @@ const std::vector<std::string>& JointProblem() {
 }
 
 TEST_F(MeasuredTimesTest, TimesOfLayersTakeThePlaceOfComputedOnes) {
-  const std::vector<std::string> problem = JointProblem();
+  const std::vector<std::string>& problem = JointProblem();
   std::vector<std::string> measured = problem;
   measured.push_back("--layer_times=" + Write("layers.csv",
                                               "layer,tensor_degree,micro_batch,forward_ms,backward_ms\n"

@@ -16,7 +16,7 @@ using ::testing::HasSubstr;
 
 class ReplanningTest : public testing::TestWithParam<const char*> {
  protected:
-  Finished Run(const char* command, std::vector<std::string> flags, const json& plan = {}) const {
+  static Finished Run(const char* command, std::vector<std::string> flags, const json& plan = {}) {
     flags.insert(flags.begin(), {command, "--graph=zoo:bert-base", std::string("--cluster=") + GetParam()});
     return Planwright(std::move(flags), plan.dump());
   }

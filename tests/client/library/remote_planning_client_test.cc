@@ -281,7 +281,7 @@ TEST_F(RemotePlanningClientTest, AnErrorIsAnErrorAlsoAfterAnIncumbentPlan) {
     writer.Write(Event("incumbent { plan { objective_ms: 9 } }"));
     return grpc::Status(grpc::StatusCode::INTERNAL, "oops");
   };
-  std::stop_source stop;
+  const std::stop_source stop;
   EXPECT_EQ(client_->CreatePlan({}, {.stop = stop.get_token()}).status(), absl::InternalError("oops"));
 }
 

@@ -96,7 +96,7 @@ TEST(LocalPlanningClientTest, PlansABatch) {
   ASSERT_TRUE(response.ok()) << response.status();
   EXPECT_EQ(response->results(0).plan().objective_ms(), 3.5);
   EXPECT_EQ(response->results(1).error().code(), static_cast<int>(absl::StatusCode::kFailedPrecondition));
-  std::stop_source stop;
+  const std::stop_source stop;
   stop.request_stop();
   EXPECT_EQ(client.BatchCreatePlans(request, {.stop = stop.get_token()}).status().code(), absl::StatusCode::kCancelled);
   request.clear_requests();
@@ -112,7 +112,7 @@ TEST(LocalPlanningClientTest, EvaluationCanBeCancelled) {
   *request.mutable_graph() = Request().graph();
   *request.mutable_cluster() = Request().cluster();
   *request.mutable_plan() = plan->plan();
-  std::stop_source stop;
+  const std::stop_source stop;
   stop.request_stop();
   EXPECT_EQ(client.EvaluatePlan(request, {.stop = stop.get_token()}).status().code(), absl::StatusCode::kCancelled);
   CallOptions late;

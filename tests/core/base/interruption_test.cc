@@ -28,7 +28,7 @@ SolveLimits PassedDeadline() {
 }
 
 SolveLimits Stopped() {
-  std::stop_source source;
+  const std::stop_source source;
   source.request_stop();
   SolveLimits limits;
   limits.stop = source.get_token();
@@ -38,7 +38,9 @@ SolveLimits Stopped() {
 TEST(InterruptionTest, PointsOutsideOfAScopeGoOn) { EXPECT_EQ(EndOfLoop(), std::nullopt); }
 
 TEST(InterruptionTest, PointsHeedTheLimitsOfTheirScope) {
-  const SolveLimits none, late = PassedDeadline(), stopped = Stopped();
+  const SolveLimits none;
+  const SolveLimits late = PassedDeadline();
+  const SolveLimits stopped = Stopped();
   for (const auto& [limits, expected] : {std::pair(&none, std::optional<Interruption>()),
                                          {&late, Interruption::kDeadline},
                                          {&stopped, Interruption::kCancelled}}) {
@@ -49,7 +51,8 @@ TEST(InterruptionTest, PointsHeedTheLimitsOfTheirScope) {
 }
 
 TEST(InterruptionTest, OnlyTheInnermostScopeIsHeeded) {
-  const SolveLimits late = PassedDeadline(), stopped = Stopped();
+  const SolveLimits late = PassedDeadline();
+  const SolveLimits stopped = Stopped();
   const InterruptionScope outer(&late);
   {
     const InterruptionScope nothing(nullptr);

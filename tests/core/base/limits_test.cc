@@ -17,7 +17,7 @@ TEST(LimitsTest, PassedDeadlineInterrupts) {
 }
 
 TEST(LimitsTest, StopRequestInterruptsAndComesBeforeTheDeadline) {
-  std::stop_source source;
+  const std::stop_source source;
   SolveLimits limits;
   limits.stop = source.get_token();
   limits.deadline = SolveLimits::Clock::now();

@@ -96,7 +96,7 @@ TEST(LatencyScheduleTest, CpuOperatorsStartWhenTheirInputsAreThere) {
 
 // The second of two operators on CPUs starts when the first one ends: one CPU is enough.
 TEST(LatencyScheduleTest, EndsComeBeforeStarts) {
-  OperatorGraph graph = Diamond(false);
+  const OperatorGraph graph = Diamond(false);
   const Plan plan = Cost(graph, SmallCluster(0, 1), Place({{0, 1}, {2}}, {0, 0}), MinLatency());
   EXPECT_EQ(plan.objective, Milliseconds(150));
   EXPECT_EQ(ScheduleForLatency(graph, SmallCluster(0, 1), CostTable(graph, SmallCluster(0, 1), Workload::kInference),

@@ -27,7 +27,7 @@ Digraph RandomDag(int32_t vertices, double probability, RandomStream& random) {
       if (random.Unit() < probability) edges.emplace_back(from, to);
     }
   }
-  return Digraph(vertices, std::move(edges));
+  return {vertices, std::move(edges)};
 }
 
 // The weights of the edges between the labels.

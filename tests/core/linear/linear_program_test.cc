@@ -160,7 +160,7 @@ TEST(LinearProgramTest, NoMultipliersProveTooMuch) {
 TEST(LinearProgramTest, AStoppedSolverProvesLess) {
   RandomStream random(7, 1);
   const LinearProgram program = RandomProgram(random);
-  std::stop_source stop;
+  const std::stop_source stop;
   stop.request_stop();
   const SolveLimits limits{.stop = stop.get_token()};
   Poller poller(limits);

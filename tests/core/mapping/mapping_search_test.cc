@@ -112,7 +112,7 @@ TEST(MappingSearchTest, IsNeverWorseThanItsStartsAndTellsEveryImprovement) {
     const MappingInstance instance = MakeRandomMappingInstance(20, random);
     const std::optional<Mapping> start = MakeRandomMapping(instance, random);
     if (!start.has_value()) continue;
-    double value = Evaluate(instance, *start).value_ms * (1 + kRounding);
+    const double value = Evaluate(instance, *start).value_ms * (1 + kRounding);
     double bound = 0;
     const auto check = [&](const MappingOutcome& so_far) {
       EXPECT_GE(so_far.bound_ms(), bound);

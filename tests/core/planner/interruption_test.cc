@@ -275,7 +275,7 @@ bool IsInterrupted() {
 }
 
 TEST(InterruptionTest, ScopesNestAndCarryToTheThreadsOfAnArena) {
-  std::stop_source stop;
+  const std::stop_source stop;
   stop.request_stop();
   SolveLimits limits;
   limits.stop = stop.get_token();

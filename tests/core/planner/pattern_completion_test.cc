@@ -56,7 +56,7 @@ TEST_F(PatternCompletionTest, StagesMayShareADevice) {
 
 TEST_F(PatternCompletionTest, WhatFitsInNoWayGetsTheSmallestPattern) {
   SetMemory(600);
-  const Placement completed = CompleteStagesOf(example_.Fastest());
+  const Placement completed = CompleteStagesOf(PeriodicExample::Fastest());
   ASSERT_TRUE(completed.pattern.has_value());
   EXPECT_EQ(completed.pattern->period, Picoseconds(30 + 7 + 30 + 60 + 7 + 60));
 }
@@ -68,18 +68,18 @@ TEST_F(PatternCompletionTest, KeepsAPatternAndLeavesOtherSchedulesAlone) {
 }
 
 TEST_F(PatternCompletionTest, PassesOverEmptyStages) {
-  Placement placement{example_.Fastest().stages};
+  Placement placement{PeriodicExample::Fastest().stages};
   placement.stages.insert(placement.stages.begin() + 1, Placement::Stage{{}, {DeviceId(1)}});
   EXPECT_EQ(PeriodOfStages(placement), Picoseconds(90));
 }
 
 TEST_F(PatternCompletionTest, WhatCannotBeReadComesBack) {
-  Placement placement{example_.Fastest().stages};
+  Placement placement{PeriodicExample::Fastest().stages};
   placement.stages[0].devices.clear();
   EXPECT_EQ(Complete(placement).pattern, std::nullopt);
   placement.stages[0].devices = {DeviceId(3)};
   EXPECT_EQ(Complete(placement).pattern, std::nullopt);
-  placement = {example_.Fastest().stages};
+  placement = {PeriodicExample::Fastest().stages};
   placement.stages[0].operators = {OperatorId(3)};
   EXPECT_EQ(Complete(placement).pattern, std::nullopt);
   EXPECT_EQ(Complete(Placement()).pattern, std::nullopt);

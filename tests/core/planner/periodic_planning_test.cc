@@ -250,7 +250,7 @@ TEST_F(PeriodicPlanningTest, AStopRequestIsAnsweredWithWhatThereIs) {
   example_.cluster = MakeCluster(8, 0, 1'500);
   example_.cluster.interconnect = UniformInterconnect{};
   example_.problem.split = Split::kNonContiguous;
-  std::stop_source stop;
+  const std::stop_source stop;
   stop.request_stop();
   limits_.stop = stop.get_token();
   const absl::StatusOr<Plan> plan = Make();
@@ -262,7 +262,7 @@ TEST_F(PeriodicPlanningTest, AStopRequestIsAnsweredWithWhatThereIs) {
 }
 
 TEST_F(PeriodicPlanningTest, EvaluationFindsThePatternThatAPlacementLacks) {
-  const absl::StatusOr<Verdict> verdict = Evaluate({example_.Fastest().stages});
+  const absl::StatusOr<Verdict> verdict = Evaluate({PeriodicExample::Fastest().stages});
   ASSERT_TRUE(verdict.ok()) << verdict.status();
   EXPECT_THAT(verdict->violations.listed(), IsEmpty());
   EXPECT_EQ(verdict->costed->objective, Picoseconds(90));
@@ -277,7 +277,7 @@ TEST_F(PeriodicPlanningTest, EvaluationJudgesThePatternThatAPlacementHas) {
 
 TEST_F(PeriodicPlanningTest, EvaluationOfWhatFitsInNoWaySaysHowManyBytes) {
   SetMemory(600);
-  const absl::StatusOr<Verdict> verdict = Evaluate({example_.Fastest().stages});
+  const absl::StatusOr<Verdict> verdict = Evaluate({PeriodicExample::Fastest().stages});
   ASSERT_TRUE(verdict.ok()) << verdict.status();
   ASSERT_FALSE(verdict->violations.empty());
   EXPECT_THAT(verdict->violations.listed()[0].rule, HasSubstr("memory: needs"));

@@ -208,13 +208,13 @@ TEST(PlanSimulationTest, APatternIsMadeAnewForAnotherRecomputation) {
   settings.recomputation = MemoryModel::Recomputation::kFull;
   const SolverOptions options;
   const auto simulation = SimulatePlacement({example.graph, example.cluster, example.problem, options}, ModelLimits(),
-                                            example.Fastest(), settings);
+                                            PeriodicExample::Fastest(), settings);
   ASSERT_TRUE(simulation.ok()) << simulation.status();
   EXPECT_EQ(simulation->period, Picoseconds(120));
 }
 
 TEST(PlanSimulationTest, StopsWhenNobodyWaits) {
-  std::stop_source stop;
+  const std::stop_source stop;
   stop.request_stop();
   SolveLimits limits;
   limits.stop = stop.get_token();

@@ -348,7 +348,7 @@ TEST(MakePlanTest, HandsOutAVerifiedPlanForEachIncumbent) {
 
 TEST(MakePlanTest, AStopRequestBeforeTheStartStillGetsTheGreedyPlan) {
   PlannerRequest request = LatticeRequest("tow_3x6_lo");
-  std::stop_source stop;
+  const std::stop_source stop;
   stop.request_stop();
   request.limits.stop = stop.get_token();
   const absl::StatusOr<Plan> plan = Make(request);
@@ -361,7 +361,7 @@ TEST(MakePlanTest, AStopRequestBeforeTheStartStillGetsTheGreedyPlan) {
 
 TEST(MakePlanTest, AStopRequestBeforeTheStartLeavesTimeForTheBoundOfASmallGraph) {
   PlannerRequest request = ChainOf(4);
-  std::stop_source stop;
+  const std::stop_source stop;
   stop.request_stop();
   request.limits.stop = stop.get_token();
   const absl::StatusOr<Plan> plan = Make(request);
@@ -406,7 +406,7 @@ TEST(MakePlanTest, ADeadlineInThePastStillGetsTheGreedyPlanOrSaysThereIsNone) {
   const absl::StatusOr<Plan> none = Make(tight);
   ASSERT_FALSE(none.ok());
   EXPECT_TRUE(IsNoPlanFound(none.status())) << none.status();
-  std::stop_source stop;
+  const std::stop_source stop;
   stop.request_stop();
   tight.limits = SolveLimits();
   tight.limits.stop = stop.get_token();
@@ -493,7 +493,7 @@ TEST(EvaluatePlacementTest, HeedsStopAndDeadline) {
   SolveLimits late;
   late.deadline = SolveLimits::Clock::now();
   EXPECT_EQ(evaluate(late).status().code(), absl::StatusCode::kDeadlineExceeded);
-  std::stop_source stop;
+  const std::stop_source stop;
   stop.request_stop();
   SolveLimits stopped;
   stopped.stop = stop.get_token();

@@ -33,7 +33,7 @@ TEST(DeadlockTest, TheTextGoesOnceAround) {
 }
 
 TEST(DeadlockTest, ALongCycleIsCutInTheMiddle) {
-  TaskList list = MakeList({kDevice}, std::vector<SmallTask>(100, {0, 1}), {});
+  const TaskList list = MakeList({kDevice}, std::vector<SmallTask>(100, {0, 1}), {});
   std::vector<int32_t> cycle;
   for (int32_t task = 0; task < 100; ++task) cycle.push_back(task);
   const std::string text = CycleText(list, cycle);

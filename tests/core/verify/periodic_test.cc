@@ -48,14 +48,14 @@ class VerifyPeriodicTest : public ::testing::Test {
   }
   template <typename Change>
   std::vector<Violation> ViolationsAfter(std::size_t position, Change change) const {
-    return ViolationsAfter(position, change, example_.Fastest());
+    return ViolationsAfter(position, change, PeriodicExample::Fastest());
   }
 
   PeriodicExample example_;
 };
 
 TEST_F(VerifyPeriodicTest, CountsWhatThePatternStores) {
-  const Plan plan = Cost(example_.Fastest());
+  const Plan plan = Cost(PeriodicExample::Fastest());
   EXPECT_EQ(plan.objective, Picoseconds(90));
   EXPECT_EQ(plan.stages[0].in_flight_micro_batches, 3);
   EXPECT_EQ(plan.stages[1].in_flight_micro_batches, 1);
@@ -66,7 +66,7 @@ TEST_F(VerifyPeriodicTest, CountsWhatThePatternStores) {
 }
 
 TEST_F(VerifyPeriodicTest, TransfersLoadLinksAndNoDevice) {
-  const Plan plan = Cost(example_.Fastest());
+  const Plan plan = Cost(PeriodicExample::Fastest());
   EXPECT_EQ(plan.stages[0].compute, Picoseconds(90));
   EXPECT_EQ(plan.stages[0].load, Picoseconds(90));
   EXPECT_EQ(plan.stages[0].communication_out, Picoseconds(5 + 2));
@@ -78,7 +78,7 @@ TEST_F(VerifyPeriodicTest, TransfersLoadLinksAndNoDevice) {
 }
 
 TEST_F(VerifyPeriodicTest, ListsTasksWithTheirResources) {
-  const Plan plan = Cost(example_.Fastest());
+  const Plan plan = Cost(PeriodicExample::Fastest());
   ASSERT_EQ(plan.tasks.size(), 6U);
   EXPECT_EQ(plan.tasks[1].operation, "backward");
   EXPECT_EQ(plan.tasks[1].resource, "acc0");
@@ -96,7 +96,7 @@ TEST_F(VerifyPeriodicTest, ALongerPeriodStoresLess) {
 
 TEST_F(VerifyPeriodicTest, ADeviceWithTwoStagesStoresBoth) {
   example_.problem.split = Split::kNonContiguous;
-  const Plan plan = Cost(example_.OneAfterTheOther());
+  const Plan plan = Cost(PeriodicExample::OneAfterTheOther());
   EXPECT_EQ(plan.devices[0].memory_bytes, 3 * (10 + 40) + 100 + 400 + 3 + 2 * (30 + 20) + 2 * (50 + 20));
   // The tensor from a to c is relayed by the device of b.
   EXPECT_EQ(plan.links[0].load, Picoseconds(2 * (3 + 2) + 2 * (5 + 2)));
@@ -106,7 +106,7 @@ TEST_F(VerifyPeriodicTest, ADeviceWithTwoStagesStoresBoth) {
 TEST_F(VerifyPeriodicTest, StagesThatComputeAgainStoreWhatComesToThem) {
   example_.problem.split = Split::kNonContiguous;
   example_.problem.memory_model.recomputation = MemoryModel::Recomputation::kFull;
-  Placement placement = example_.OneAfterTheOther();
+  Placement placement = PeriodicExample::OneAfterTheOther();
   placement.pattern->period = Picoseconds(264);
   const auto start = [&](PatternOperation operation, std::size_t stage, int64_t start_ps) {
     for (PatternTask& task : placement.pattern->tasks) {
@@ -125,7 +125,7 @@ TEST_F(VerifyPeriodicTest, StagesThatComputeAgainStoreWhatComesToThem) {
 
 TEST_F(VerifyPeriodicTest, EachDirectionOfAFullDuplexLinkIsALink) {
   example_.problem.overlap = Overlap::kFullDuplex;
-  const Plan plan = Cost(example_.Fastest());
+  const Plan plan = Cost(PeriodicExample::Fastest());
   EXPECT_EQ(plan.tasks[2].resource, "acc0 -> acc1");
   EXPECT_EQ(plan.tasks[5].resource, "acc1 -> acc0");
   ASSERT_EQ(plan.links.size(), 2U);
@@ -135,7 +135,7 @@ TEST_F(VerifyPeriodicTest, EachDirectionOfAFullDuplexLinkIsALink) {
 
 TEST_F(VerifyPeriodicTest, InferenceHasForwardTasksOnlyAndStoresNothing) {
   example_.problem.workload = Workload::kInference;
-  Placement placement = example_.Fastest();
+  Placement placement = PeriodicExample::Fastest();
   std::erase_if(placement.pattern->tasks,
                 [](const PatternTask& task) { return PassOf(task.operation) == Pass::kBackward; });
   const Plan plan = Cost(placement);
@@ -153,7 +153,7 @@ TEST_F(VerifyPeriodicTest, BackwardTensorsAndWhatBackwardReadsCrossOnTheWayBack)
   AddTensor(example_.graph, backward_c, {backward_b}, 4, 40);
   // What c makes, b' reads too.
   AddTensor(example_.graph, OperatorId(2), {backward_c, backward_b}, 1, 10);
-  Placement placement = example_.Fastest();
+  Placement placement = PeriodicExample::Fastest();
   placement.stages[0].operators.push_back(backward_b);
   placement.stages[1].operators.push_back(backward_c);
   const Plan plan = Cost(placement);
@@ -206,7 +206,7 @@ TEST_F(VerifyPeriodicTest, WhatTakesLongerThanThePeriodOverlapsItself) {
 }
 
 TEST_F(VerifyPeriodicTest, EveryOperationHasOneTask) {
-  Placement placement = example_.Fastest();
+  Placement placement = PeriodicExample::Fastest();
   placement.pattern->tasks[4] = placement.pattern->tasks[3];
   placement.pattern->tasks.push_back({PatternOperation::kSendForward, StageId(1), Picoseconds(0), 0});
   placement.pattern->tasks.push_back({PatternOperation::kForward, StageId(7), Picoseconds(0), 0});
@@ -221,7 +221,7 @@ TEST_F(VerifyPeriodicTest, EveryOperationHasOneTask) {
 
 TEST_F(VerifyPeriodicTest, StagesOfOneDeviceSendNothing) {
   example_.problem.split = Split::kNonContiguous;
-  Placement placement = example_.Fastest();
+  Placement placement = PeriodicExample::Fastest();
   placement.stages[1].devices = placement.stages[0].devices;
   EXPECT_THAT(ViolationsIn(placement),
               ElementsAre(Breaks("plan.schedule.tasks[2]", "there is no send_forward of stage 0"),
@@ -235,7 +235,7 @@ TEST_F(VerifyPeriodicTest, StartsAndShiftsHaveTheirRange) {
       ViolationsAfter(1, [](PatternTask& task) { task.start = Picoseconds(90); }),
       ElementsAre(Breaks("plan.schedule.tasks[1].start_ms", "must be in [0 ms, 0.00000009 ms), is 0.00000009 ms"),
                   Breaks("plan.schedule.tasks", "has no backward of stage 0")));
-  Placement placement = example_.Fastest();
+  Placement placement = PeriodicExample::Fastest();
   placement.pattern->period = Picoseconds(0);
   EXPECT_THAT(ViolationsIn(placement), ElementsAre(Breaks("plan.schedule.period_ms", "must be > 0, is 0 ms")));
 }
@@ -249,7 +249,7 @@ TEST_F(VerifyPeriodicTest, HugeShiftsAreCountedAndNotOverflowed) {
               ElementsAre(Breaks("plan.stages[0]",
                                  "memory: needs 558.79 GiB, device 'acc0' offers 976.56 KiB: 558.79 GiB "
                                  "(599,999,000,532 bytes) too many")));
-  Placement placement = example_.Fastest();
+  Placement placement = PeriodicExample::Fastest();
   placement.pattern->period = Picoseconds(int64_t{1} << 59);
   placement.pattern->tasks[1].shift = 2'000'000'000;
   EXPECT_THAT(ViolationsIn(placement),
@@ -265,7 +265,7 @@ TEST_F(VerifyPeriodicTest, APlacementWithoutPatternIsNone) {
 }
 
 TEST_F(VerifyPeriodicTest, StagesAreInLinearOrderAsGiven) {
-  Placement placement = example_.Fastest();
+  Placement placement = PeriodicExample::Fastest();
   std::swap(placement.stages[0], placement.stages[1]);
   const std::string rule = "; PERIODIC takes stages in the order given";
   EXPECT_THAT(ViolationsIn(placement),
@@ -282,7 +282,7 @@ TEST_F(VerifyPeriodicTest, BackwardTensorsGoBackAndColocatedOperatorsShareAStage
   AddTensor(example_.graph, backward_b, {backward_c}, 4, 40);
   AddTensor(example_.graph, backward_c, {backward_a}, 4, 40);
   example_.problem.split = Split::kNonContiguous;
-  Placement placement = example_.OneAfterTheOther();
+  Placement placement = PeriodicExample::OneAfterTheOther();
   placement.stages[0].operators = {OperatorId(0), backward_c, backward_a};
   placement.stages[1].operators.push_back(backward_b);
   EXPECT_THAT(ViolationsIn(placement), Contains(Breaks("plan.stages[0].operators[1]",
@@ -305,7 +305,7 @@ TEST_F(VerifyPeriodicTest, GradientsThatAreListedForwardGoBack) {
   const OperatorId backward_b = AddBackward(example_.graph, "b'", OperatorId(1), 60, 0);
   AddTensor(example_.graph, backward_b, {backward_c}, 4, 40);
   example_.problem.split = Split::kNonContiguous;
-  Placement placement = example_.OneAfterTheOther();
+  Placement placement = PeriodicExample::OneAfterTheOther();
   placement.stages[1].operators.push_back(backward_b);
   placement.stages[2].operators.push_back(backward_c);
   for (const Violation& violation : ViolationsIn(placement)) {
@@ -315,7 +315,7 @@ TEST_F(VerifyPeriodicTest, GradientsThatAreListedForwardGoBack) {
 
 TEST_F(VerifyPeriodicTest, CpusStayIdle) {
   for (std::size_t stage = 0; stage < 2; ++stage) {
-    Placement placement = example_.Fastest();
+    Placement placement = PeriodicExample::Fastest();
     placement.stages[stage].devices = {DeviceId(2)};
     EXPECT_THAT(ViolationsIn(placement), Contains(Breaks(absl::StrCat("plan.stages[", stage, "].replicas"),
                                                          "device 'cpu0' is a CPU, but PERIODIC runs on accelerators")));

@@ -102,7 +102,7 @@ class Mutations {
     Number(path + ".transfer_slots", [i](Plan& plan) { return &plan.stages[i].transfer_slots; });
     Add(path + ".backward_contiguous",
         [i](Plan& plan) { plan.stages[i].backward_contiguous = !plan.stages[i].backward_contiguous; });
-    Add(path + ".ring_order", [i](Plan& plan) { plan.stages[i].ring_order.push_back(DeviceId(0)); });
+    Add(path + ".ring_order", [i](Plan& plan) { plan.stages[i].ring_order.emplace_back(0); });
     if (plan_.stages[i].ring_order.size() > 1) {
       Add(path + ".ring_order", [i](Plan& plan) { plan.stages[i].ring_order.pop_back(); });
       Add(path + ".ring_order",
@@ -137,8 +137,8 @@ class Mutations {
     const std::string behind = absl::StrCat(stage_path, ".operators[", operators.size(), "]");
     Add("plan.stages", "an operator is missing", [i](Plan& plan) { plan.stages[i].operators.pop_back(); });
     Add(behind, [i](Plan& plan) { plan.stages[i].operators.push_back(plan.stages[i].operators[0]); });
-    Add(behind, [i](Plan& plan) { plan.stages[i].operators.push_back(OperatorId(1'000'000)); });
-    Add(behind, [i](Plan& plan) { plan.stages[i].operators.push_back(OperatorId(SIZE_MAX)); });
+    Add(behind, [i](Plan& plan) { plan.stages[i].operators.emplace_back(1'000'000); });
+    Add(behind, [i](Plan& plan) { plan.stages[i].operators.emplace_back(SIZE_MAX); });
     if (operators.size() > 1) {
       Add(stage_path + ".operators[0]",
           [i](Plan& plan) { std::swap(plan.stages[i].operators.front(), plan.stages[i].operators.back()); });
@@ -168,7 +168,7 @@ class Mutations {
   void MutateDevice(std::size_t i) {
     const std::string path = absl::StrCat("plan.devices[", i, "]");
     Add(path + ".device", [i](Plan& plan) { plan.devices[i].device = DeviceId(i + 1); });
-    Add(path + ".stages", [i](Plan& plan) { plan.devices[i].stages.push_back(StageId(0)); });
+    Add(path + ".stages", [i](Plan& plan) { plan.devices[i].stages.emplace_back(0); });
     if (!plan_.devices[i].stages.empty()) {
       Add(path + ".stages", [i](Plan& plan) { plan.devices[i].stages.pop_back(); });
       Add(path + ".stages[0]",

@@ -40,7 +40,7 @@ class VerifyPlacementTest : public ::testing::Test {
     Placement placement;
     for (std::size_t i = 0; i < stages.size(); ++i) {
       Placement::Stage& stage = placement.stages.emplace_back();
-      for (const std::size_t op : stages[i]) stage.operators.push_back(OperatorId(op));
+      for (const std::size_t op : stages[i]) stage.operators.emplace_back(op);
       stage.devices = {DeviceId(devices.empty() ? i : devices[i])};
     }
     return placement;
@@ -83,7 +83,7 @@ TEST_F(VerifyPlacementTest, NamesOperatorsThatArePlacedTwice) {
 
 TEST_F(VerifyPlacementTest, RefusesIdsOutOfRange) {
   Placement placement = Place({{0, 1, 4}, {2, 3}});
-  placement.stages[0].operators.push_back(OperatorId(SIZE_MAX));
+  placement.stages[0].operators.emplace_back(SIZE_MAX);
   placement.stages[1].devices = {DeviceId(4)};
   const Verdict verdict = Verify(placement);
   EXPECT_THAT(verdict.violations.listed(),
@@ -543,7 +543,7 @@ TEST(BackwardContiguityTest, IsFoundForManyStages) {
   Placement placement;
   for (std::size_t i = 0; i < kStages; ++i) {
     placement.stages.push_back({{OperatorId(i)}, {DeviceId(i)}});
-    placement.stages[i + 1 < kStages ? i : 0].operators.push_back(OperatorId(kStages + i));
+    placement.stages[i + 1 < kStages ? i : 0].operators.emplace_back(kStages + i);
   }
   const Cluster cluster = MakeCluster(kStages, 0);
   const Verdict verdict = VerifyPlacement({graph, cluster, ResolveProblem(graph, PlanningProblem())}, placement);

@@ -171,7 +171,7 @@ Example Periodic() {
   Cluster cluster = example.cluster;
   cluster.device_classes[0].memory_bytes = 1132;
   return {"periodic", example.graph, cluster,
-          PlanOf(example.graph, cluster, example.problem, example.Fastest(), Claim::kOptimal)};
+          PlanOf(example.graph, cluster, example.problem, PeriodicExample::Fastest(), Claim::kOptimal)};
 }
 
 std::vector<Violation> ViolationsIn(const Example& example, const Plan& plan) {
@@ -237,7 +237,7 @@ TEST(VerifyPlanMessageTest, SaysBothNumbers) {
 }
 
 TEST(VerifyPlanMessageTest, CountsWhatItDoesNotList) {
-  Example example = SingleStageInference();
+  const Example example = SingleStageInference();
   Plan plan = example.plan;
   plan.stages[0].operators.assign(150, OperatorId(7));
   Violations violations;

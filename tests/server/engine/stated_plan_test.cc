@@ -376,7 +376,8 @@ TEST_F(StatedPlanTest, ListsAreComplete) {
   for (const char* list : {"devices", "links"}) {
     plan = MustPlan(linked);
     ASSERT_GT(plan.links_size(), 1);
-    plan.GetReflection()->RemoveLast(&plan, plan.GetDescriptor()->FindFieldByName(list));
+    planwright::v1::Plan::GetReflection()->RemoveLast(&plan,
+                                                      planwright::v1::Plan::GetDescriptor()->FindFieldByName(list));
     EXPECT_FALSE(Evaluate(linked, plan)->valid()) << list;
   }
 }

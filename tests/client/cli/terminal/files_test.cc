@@ -38,7 +38,7 @@ TEST(FilesTest, AStopRequestEndsTheWaitForStandardInput) {
   int ends[2] = {};
   ASSERT_EQ(pipe(ends), 0);
   ASSERT_EQ(write(ends[1], "te", 2), 2);
-  std::stop_source stop;
+  const std::stop_source stop;
   StandardInput input(ends[0], stop.get_token());
   std::istream in(&input);
   EXPECT_EQ(in.get(), 't');
@@ -98,7 +98,7 @@ TEST(FilesTest, WritesToDevicesAsTheyAre) {
 }
 
 TEST(FilesTest, AFullStreamIsAnError) {
-  std::istringstream in;
+  const std::istringstream in;
   std::ostringstream out;
   out.setstate(std::ios::badbit);
   const absl::Status status = WriteOutput("x", "", out);

@@ -29,7 +29,7 @@ TEST(ProgressDisplayTest, ALiveLineEndsBeforeTheTerminalDoes) {
   const ScopedLineLengths lengths({.report = 80, .note = 60});
   std::ostringstream out;
   {
-    ProgressDisplay display(ProgressStyle::kLiveLine, out, std::string(100, 't'));
+    const ProgressDisplay display(ProgressStyle::kLiveLine, out, std::string(100, 't'));
     std::this_thread::sleep_for(std::chrono::milliseconds(600));
   }
   std::string line = out.str();

@@ -251,7 +251,7 @@ TEST(DevicePlacementTest, ReadsEveryPublishedFile) {
   if (!folder.has_value()) GTEST_SKIP() << "the published workloads are not there";
   int count = 0;
   for (const auto& entry : std::filesystem::directory_iterator(*folder)) {
-    std::ifstream file(entry.path());
+    const std::ifstream file(entry.path());
     std::ostringstream text;
     text << file.rdbuf();
     const auto imported = ImportGraph(text.str(), entry.path().string(), {.format = GraphFormat::kAuto});

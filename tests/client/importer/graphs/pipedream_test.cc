@@ -156,7 +156,7 @@ TEST(PipeDreamTest, Resnet50AgreesWithPipersFormOfIt) {
   const ReadProfileOf pipedream = ReadProfileText(profile);
   const auto other = ImportGraph(piper, "resnet.json", {.ms_per_unit = 1});
   ASSERT_TRUE(other.ok()) << other.status();
-  std::map<std::string, double> ours = NodeTimes(pipedream.graph);
+  const std::map<std::string, double> ours = NodeTimes(pipedream.graph);
   std::map<std::string, double> theirs = NodeTimes(other->request.graph());
   ASSERT_THAT(ours, SizeIs(177));
   EXPECT_NEAR(Sum(theirs), 462.381, 1e-9);

@@ -57,7 +57,7 @@ TEST(ProfileTest, NamesEveryMistakeAndItsLine) {
 }
 
 TEST(ProfileTest, GivesOperatorsTheirTimes) {
-  v1::Graph graph = Parse<v1::Graph>(R"pb(
+  auto graph = Parse<v1::Graph>(R"pb(
     operators {
       name: "layer.0/attention"
       costs { device_class: "old" forward_ms: 9 }
@@ -83,7 +83,7 @@ TEST(ProfileTest, GivesOperatorsTheirTimes) {
 }
 
 TEST(ClassTimesTest, TakesTimesForThoseOfTheAccelerators) {
-  v1::Graph graph = Parse<v1::Graph>(R"pb(
+  auto graph = Parse<v1::Graph>(R"pb(
     operators {
       name: "a"
       costs { device_class: "accelerator" forward_ms: 1 backward_ms: 2 }
@@ -94,7 +94,7 @@ TEST(ClassTimesTest, TakesTimesForThoseOfTheAccelerators) {
       costs { device_class: "accelerator" forward_ms: 3 }
     }
     operators { name: "c" })pb");
-  const v1::Cluster cluster = Parse<v1::Cluster>(R"pb(
+  const auto cluster = Parse<v1::Cluster>(R"pb(
     device_classes { name: "v100" }
     device_classes { name: "h100" kind: DEVICE_KIND_ACCELERATOR }
     device_classes { name: "xeon" kind: DEVICE_KIND_CPU })pb");

@@ -26,7 +26,7 @@ TEST_F(PeriodicCostingTest, TheObjectiveIsThePeriod) {
 }
 
 TEST_F(PeriodicCostingTest, CountsWhatThePatternStores) {
-  const Plan plan = Cost(example_.Fastest());
+  const Plan plan = Cost(PeriodicExample::Fastest());
   EXPECT_EQ(plan.stages[0].in_flight_micro_batches, 3);
   EXPECT_EQ(plan.stages[1].in_flight_micro_batches, 1);
   EXPECT_EQ(plan.stages[0].memory_bytes, 3 * (10 + 20) + 3 * (100 + 200) + 2 + 2 * (50 + 20));
@@ -37,7 +37,7 @@ TEST_F(PeriodicCostingTest, CountsWhatThePatternStores) {
 
 TEST_F(PeriodicCostingTest, RecomputationStoresWhatComesAndRunsForwardAgain) {
   example_.problem.memory_model.recomputation = MemoryModel::Recomputation::kFull;
-  const Plan plan = Cost(example_.Fastest());
+  const Plan plan = Cost(PeriodicExample::Fastest());
   EXPECT_EQ(plan.stages[0].compute, Picoseconds(30 + 60 + 30));
   EXPECT_EQ(plan.stages[1].compute, Picoseconds(30 + 60 + 30));
   EXPECT_EQ(plan.stages[0].memory_bytes, 3 * (10 + 20) + (200 + 2) + 2 * (50 + 20));
@@ -47,7 +47,7 @@ TEST_F(PeriodicCostingTest, RecomputationStoresWhatComesAndRunsForwardAgain) {
 }
 
 TEST_F(PeriodicCostingTest, TransfersLoadLinksAndNoDevice) {
-  const Plan plan = Cost(example_.Fastest());
+  const Plan plan = Cost(PeriodicExample::Fastest());
   EXPECT_EQ(plan.stages[0].load, Picoseconds(90));
   EXPECT_EQ(plan.stages[0].communication_out, Picoseconds(5 + 2));
   EXPECT_EQ(plan.stages[0].communication_in, Picoseconds(5 + 2));
@@ -58,7 +58,7 @@ TEST_F(PeriodicCostingTest, TransfersLoadLinksAndNoDevice) {
 
 TEST_F(PeriodicCostingTest, EachDirectionOfAFullDuplexLinkIsALink) {
   example_.problem.overlap = Overlap::kFullDuplex;
-  const Plan plan = Cost(example_.Fastest());
+  const Plan plan = Cost(PeriodicExample::Fastest());
   ASSERT_EQ(plan.links.size(), 2U);
   EXPECT_EQ(plan.links[1].device_a, DeviceId(1));
   EXPECT_EQ(plan.links[1].load, Picoseconds(5 + 2));
@@ -67,14 +67,15 @@ TEST_F(PeriodicCostingTest, EachDirectionOfAFullDuplexLinkIsALink) {
 
 TEST_F(PeriodicCostingTest, ADeviceWithTwoStagesStoresBoth) {
   example_.problem.split = Split::kNonContiguous;
-  const Plan plan = Cost(example_.OneAfterTheOther());
+  const Plan plan = Cost(PeriodicExample::OneAfterTheOther());
   EXPECT_EQ(plan.devices[0].memory_bytes, 3 * (10 + 40) + 100 + 400 + 3 + 2 * (30 + 20) + 2 * (50 + 20));
   EXPECT_EQ(plan.links[0].load, Picoseconds(2 * (3 + 2) + 2 * (5 + 2)));
   EXPECT_EQ(plan.devices[0].load, Picoseconds(30 + 90));
 }
 
 TEST_F(PeriodicCostingTest, TasksLeadBackToThePattern) {
-  for (const Placement& placement : {example_.Fastest(), example_.Smaller(), example_.OneAfterTheOther()}) {
+  for (const Placement& placement :
+       {PeriodicExample::Fastest(), example_.Smaller(), PeriodicExample::OneAfterTheOther()}) {
     EXPECT_EQ(PlacementOf(Cost(placement)).pattern, placement.pattern);
   }
 }

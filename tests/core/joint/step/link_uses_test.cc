@@ -113,7 +113,7 @@ TEST(LinkUsesTest, IsInterrupted) {
   const JointPlan plan = MakeTrainingPlan(training, {.degrees = {.tensor = 2, .expert = 8, .data = 64}});
   ASSERT_NE(plan.step, kBeyondPrices);
   const StageLinkUses uses = *LinkUsesOf(training.cluster, training.row, plan);
-  std::stop_source stop;
+  const std::stop_source stop;
   stop.request_stop();
   SolveLimits limits;
   limits.stop = stop.get_token();

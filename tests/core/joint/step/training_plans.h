@@ -41,7 +41,7 @@ struct TrainingCase {
       : TrainingCase(model, *MakeZooCluster(zoo_cluster)) {}
   TrainingCase(const TrainingCase&) = delete;
 
-  std::vector<std::string> Names(const JointPlan& plan) const {
+  static std::vector<std::string> Names(const JointPlan& plan) {
     std::vector<std::string> names;
     for (std::size_t s = 0; s < plan.stages.size(); ++s) names.push_back(absl::StrCat("stage ", s));
     return names;

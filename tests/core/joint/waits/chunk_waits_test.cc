@@ -287,7 +287,7 @@ TEST(ChunkWaitsTest, CountsWhatAllChunksWaitFor) {
 TEST(ChunkWaitsTest, HasNoMoreThanIsNeeded) { EXPECT_EQ(BoundOf(LikeLayers(4, 3, 8), 1'000'000), 1'000'000); }
 
 TEST(ChunkWaitsTest, EndsInTimeWithLess) {
-  std::stop_source stop;
+  const std::stop_source stop;
   stop.request_stop();
   const SolveLimits stopped{.stop = stop.get_token()};
   Poller at_once(stopped);

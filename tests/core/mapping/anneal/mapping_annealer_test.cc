@@ -22,7 +22,7 @@ TEST(MappingAnnealerTest, FindsTheBestOfFewDevices) {
   int64_t compared = 0;
   for (uint64_t i = 0; i < kAnnealedCases; ++i) {
     SCOPED_TRACE(i);
-    MappingInstance instance = MakeRandomMappingInstance(7, random);
+    const MappingInstance instance = MakeRandomMappingInstance(7, random);
     const std::optional<double> best = BestValueByBruteForce(instance);
     const std::optional<Mapping> start = MakeRandomMapping(instance, random);
     ASSERT_EQ(best.has_value(), start.has_value());
@@ -42,7 +42,7 @@ TEST(MappingAnnealerTest, NeverEndsWorseThanItsStart) {
   RandomStream random(2);
   for (uint64_t i = 0; i < kAnnealedCases; ++i) {
     SCOPED_TRACE(i);
-    MappingInstance instance = MakeRandomMappingInstance(20, random);
+    const MappingInstance instance = MakeRandomMappingInstance(20, random);
     const std::optional<Mapping> start = MakeRandomMapping(instance, random);
     if (!start.has_value()) continue;
     const MappingRun run = AnnealMapping(MappingTables(instance, SolveLimits(), arena), *start, 0, MappingHeat(), 500,
@@ -55,7 +55,7 @@ TEST(MappingAnnealerTest, NeverEndsWorseThanItsStart) {
 TEST(MappingAnnealerTest, StopsAtTheBoundAndWhenTold) {
   TaskArena arena(1);
   RandomStream random(3);
-  MappingInstance instance = MakeRandomMappingInstance(12, random);
+  const MappingInstance instance = MakeRandomMappingInstance(12, random);
   std::optional<Mapping> start = MakeRandomMapping(instance, random);
   ASSERT_TRUE(start.has_value());
   const MappingTables tables(instance, SolveLimits(), arena);

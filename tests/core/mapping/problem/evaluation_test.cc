@@ -43,7 +43,7 @@ Mapping InOrder(const MappingInstance& instance) {
 
 // Forward 1 + 1 ms, backward 2 x 2 + 3 ms; rings between devices 0 and 2, 1 and 3: the slow direction counts.
 TEST(EvaluationTest, CountsWhatCrossesInBothDirections) {
-  MappingInstance instance = TwoByTwo();
+  const MappingInstance instance = TwoByTwo();
   const MappingValue value = Evaluate(instance, InOrder(instance));
   EXPECT_DOUBLE_EQ(value.largest_compute_ms, 20);
   EXPECT_DOUBLE_EQ(value.largest_load_ms, 29);

@@ -64,7 +64,7 @@ TEST(MappingStateTest, FollowsMovesLikeAFreshState) {
   RandomStream random(1);
   for (uint64_t i = 0; i < kStateCases; ++i) {
     SCOPED_TRACE(i);
-    MappingInstance instance = MakeInstance(i, random);
+    const MappingInstance instance = MakeInstance(i, random);
     const std::optional<Mapping> start = MakeRandomMapping(instance, random);
     if (!start.has_value()) continue;
     const MappingTables tables(instance, SolveLimits(), arena);
@@ -93,7 +93,7 @@ TEST(MappingStateTest, LoadsAreThoseOfTheEvaluation) {
   RandomStream random(2);
   for (uint64_t i = 0; i < kStateCases; ++i) {
     SCOPED_TRACE(i);
-    MappingInstance instance = MakeInstance(i, random);
+    const MappingInstance instance = MakeInstance(i, random);
     if (instance.objective == MappingObjective::kAllReduce) continue;
     const std::optional<Mapping> mapping = MakeRandomMapping(instance, random);
     if (!mapping.has_value()) continue;

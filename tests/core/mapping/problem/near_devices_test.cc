@@ -16,7 +16,7 @@ NearDevices Near(const MappingInstance& instance) {
 }
 
 TEST(NearDevicesTest, PutsTheFastestFirstAndLeavesOutWhoTakesNoPart) {
-  MappingInstance instance{
+  const MappingInstance instance{
       .device_kind = {0, 0, 0, 0, 0, -1},
       .network = Network(HierarchyInterconnect{.levels = {{2, 100e9, {}}, {3, 10e9, {}}}}),
   };
@@ -28,7 +28,7 @@ TEST(NearDevicesTest, PutsTheFastestFirstAndLeavesOutWhoTakesNoPart) {
 
 TEST(NearDevicesTest, CountsBothDirections) {
   // To 1 and 2 alike, but only from 2 is the way back fast.
-  MappingInstance instance{
+  const MappingInstance instance{
       .device_kind = {0, 0, 0},
       .network = Network(MatrixInterconnect{.bandwidth_bytes_per_second = {1, 5e9, 5e9, 1e9, 1, 1e9, 5e9, 1e9, 1},
                                             .latency = Picoseconds(0)}),
@@ -38,7 +38,7 @@ TEST(NearDevicesTest, CountsBothDirections) {
 
 TEST(NearDevicesTest, KeepsShortListsOfLargeMachines) {
   constexpr std::size_t kDevices = 2048;
-  MappingInstance instance{
+  const MappingInstance instance{
       .device_kind = std::vector<int32_t>(kDevices, 0),
       .network = Network(GridInterconnect{.dimensions = {kDevices},
                                           .wrap_around = true,

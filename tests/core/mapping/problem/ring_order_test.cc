@@ -46,7 +46,7 @@ TEST(RingOrderTest, MendsWhatTheNearestNeighbourLeavesToTheEnd) {
   set(0, 2, 5e9);
   MappingInstance instance = OnCycle(4);
   instance.network = Network(matrix);
-  Mapping mapping{.devices = {DeviceId(0), DeviceId(1), DeviceId(2), DeviceId(3)}, .rings = {{0, 3, 1, 2}}};
+  const Mapping mapping{.devices = {DeviceId(0), DeviceId(1), DeviceId(2), DeviceId(3)}, .rings = {{0, 3, 1, 2}}};
   const LinkTimes links(instance.network, instance.num_devices());
   EXPECT_DOUBLE_EQ(AllReduceMs(instance, links, OrderRings(instance, links, SolveLimits(), mapping), 0), 0.2);
 }

@@ -32,7 +32,7 @@ struct Posed {
   SolverOptions options;
   SolveLimits limits;
 
-  absl::StatusOr<SearchOutcome> Run(Algorithm algorithm) {
+  absl::StatusOr<SearchOutcome> Run(Algorithm algorithm) const {
     const ResolvedProblem resolved = ResolveProblem(graph, problem);
     const CostTable costs(graph, cluster, resolved.workload);
     SearchCallbacks callbacks;
@@ -169,7 +169,7 @@ TEST(LocalSearchTest, EndsByWorkAndByStopRequest) {
   posed.options.work_limit = 5;
   EXPECT_THAT(MessageOf(posed.Run(Algorithm::kLocalSearch)), HasSubstr("no plan was found within the work limit"));
   posed.options.work_limit.reset();
-  std::stop_source stop;
+  const std::stop_source stop;
   stop.request_stop();
   posed.limits.stop = stop.get_token();
   EXPECT_EQ(posed.Run(Algorithm::kLocalSearch).status().code(), absl::StatusCode::kCancelled);

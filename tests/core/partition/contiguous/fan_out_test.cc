@@ -71,7 +71,7 @@ TEST(FanOutTest, NothingIsRaisedWhereTransfersHideOrReplicasShareTheWork) {
 
 TEST(FanOutTest, NothingIsRaisedAfterAStop) {
   const BlockInstance instance = ChainBehindAProducer({10, 10, 10, 10, 10, 10}, {1, 2, 3, 4, 5, 6});
-  std::stop_source stop;
+  const std::stop_source stop;
   SolveLimits limits;
   limits.stop = stop.get_token();
   EXPECT_TRUE(WithFanOutCosts(instance, 25, limits).has_value());

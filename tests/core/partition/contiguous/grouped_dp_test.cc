@@ -160,7 +160,7 @@ TEST(SolveByGroupedDpTest, StopsAtLimits) {
   SolveLimits no_work;
   no_work.work = 0;
   EXPECT_EQ(SolveByGroups(instance, {2, 2}, GroupOrder::kAny, no_work).outcome.end, IdealDpEnd::kWorkLimit);
-  std::stop_source stop;
+  const std::stop_source stop;
   stop.request_stop();
   SolveLimits stopped;
   stopped.stop = stop.get_token();

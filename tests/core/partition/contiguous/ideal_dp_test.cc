@@ -146,7 +146,7 @@ TEST(SolveByIdealDpTest, KeepsWhatItKnowsAtEveryLimit) {
   const BlockInstance instance = Towers(4, 8);
   const IdealDpOutcome complete = Solve(instance);
   ASSERT_EQ(complete.end, IdealDpEnd::kProven);
-  std::stop_source stop;
+  const std::stop_source stop;
   stop.request_stop();
   struct Case {
     IdealDpEnd end;

@@ -329,7 +329,7 @@ TEST(EnumerationTest, ClaimsNothingWhereItWasCutOff) {
   } else {
     EXPECT_TRUE(IsNoPlanFound(nothing.status())) << nothing.status();
   }
-  std::stop_source stop;
+  const std::stop_source stop;
   stop.request_stop();
   limits = SolveLimits();
   limits.stop = stop.get_token();
@@ -394,7 +394,7 @@ TEST(EnumerationTest, StopsWhereNoDeviceMayHoldAnything) {
   }
   const Case tried(std::move(instance));
   ASSERT_TRUE(CountPlacements(tried.Request()).has_value());
-  std::stop_source stop;
+  const std::stop_source stop;
   stop.request_stop();
   SolveLimits limits;
   limits.stop = stop.get_token();

@@ -124,7 +124,7 @@ TEST(LatencyBoundsTest, APathThatTakesTooManyStepsIsGivenUp) {
 }
 
 TEST(LatencyBoundsTest, StopsWhenTold) {
-  std::stop_source source;
+  const std::stop_source source;
   source.request_stop();
   SolveLimits limits;
   limits.stop = source.get_token();

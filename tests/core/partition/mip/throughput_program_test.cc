@@ -192,7 +192,7 @@ TEST_F(ThroughputProgramTest, StopsWhenToldTo) {
   const NetInstance instance = MakeHardInstance(90);
   const ThroughputProgram model =
       BuildThroughputProgram(instance, /*is_contiguous=*/false, Picoseconds(90'000), Picoseconds(90'000));
-  std::stop_source source;
+  const std::stop_source source;
   source.request_stop();
   MipRequest request{.program = model.program};
   request.limits.stop = source.get_token();

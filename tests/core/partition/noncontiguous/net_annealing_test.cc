@@ -91,7 +91,7 @@ TEST(NetAnnealingTest, TakesMoreMemoryForMoreDevices) {
 
 TEST(NetAnnealingTest, StopsWhenAsked) {
   const NetCase test(7, 200);
-  std::stop_source source;
+  const std::stop_source source;
   source.request_stop();
   SolveLimits limits;
   limits.stop = source.get_token();

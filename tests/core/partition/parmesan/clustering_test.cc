@@ -90,7 +90,7 @@ TEST(ClusterBlocksTest, StaysAcyclicAndWithinMemory) {
 }
 
 TEST(ClusterBlocksTest, LeavesBlocksApartWhenStopped) {
-  std::stop_source stop;
+  const std::stop_source stop;
   stop.request_stop();
   SolveLimits limits;
   limits.stop = stop.get_token();

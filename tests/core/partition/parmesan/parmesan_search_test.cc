@@ -73,7 +73,7 @@ Interconnect RandomInterconnect(std::size_t devices, RandomStream& random) {
 Instance RandomProblem(uint64_t seed) {
   RandomStream random(seed);
   Instance instance = MakeRandomInstance(seed, 12);
-  const Overlap overlap = static_cast<Overlap>(random.Below(3));
+  const auto overlap = static_cast<Overlap>(random.Below(3));
   instance.problem = {};
   instance.problem.overlap = overlap;
   instance.cluster.interconnect = RandomInterconnect(instance.cluster.devices.size(), random);

@@ -167,7 +167,7 @@ TEST(StageAnnealingTest, StopsAtTheWorkLimitAndSaysSo) {
 TEST(StageAnnealingTest, ReturnsTheBestStartWhenItIsStopped) {
   AnnealingCase search(Chain(40, 8, Replication::kNone));
   search.request.starts.push_back({OnDevice(search.instance, DeviceId(0)), "single_device"});
-  std::stop_source stop;
+  const std::stop_source stop;
   stop.request_stop();
   SolveLimits cancelled;
   cancelled.stop = stop.get_token();

@@ -136,7 +136,7 @@ TEST(JointStartTest, AdaptsThePlanThatItStartsFromToTheDevicesThatAreLeft) {
   ASSERT_TRUE(before.ok()) << before.status();
   for (const char* cluster : {"dgx-h100:1", "dgx-h100:3", "dgx-h100:6"}) {
     SCOPED_TRACE(cluster);
-    JointTestRequest request = RequestOf("llama3-8b", cluster, 96);
+    const JointTestRequest request = RequestOf("llama3-8b", cluster, 96);
     const absl::StatusOr<Plan> fresh = Make(request);
     const absl::StatusOr<Plan> after = Make(StartingFrom(request, *before));
     ASSERT_TRUE(fresh.ok() && after.ok()) << after.status();

@@ -204,7 +204,7 @@ TEST(JointSimulationTest, RefusesContentionAndPlansThatHaveNoCollectives) {
   settings.collectives = Collectives::kOnLinks;
   settings.contention = Contention::kExclusive;
   EXPECT_THAT(PathsOf(Simulate(request, PlacementOf(MadePlan(request)), settings).status()), Contains("contention"));
-  JointTestRequest plain{*MakeZooModel("resnet50"), *MakeZooCluster("dgx1-v100:1"), {}, {}};
+  const JointTestRequest plain{*MakeZooModel("resnet50"), *MakeZooCluster("dgx1-v100:1"), {}, {}};
   settings.contention.reset();
   EXPECT_THAT(PathsOf(Simulate(plain, PlacementOf(MadePlan(plain)), settings).status()), Contains("collectives"));
 }

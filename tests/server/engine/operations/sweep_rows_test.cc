@@ -65,7 +65,7 @@ TEST_F(SweepRowsTest, DamagedRowsAndUnknownFormatsAreDataLoss) {
   }
 }
 
-TEST_F(SweepRowsTest, ARowIsAFewBytes) { EXPECT_LT(RowBytes(999'999).size(), 16u); }
+TEST_F(SweepRowsTest, ARowIsAFewBytes) { EXPECT_LT(RowBytes(999'999).size(), 16U); }
 
 }  // namespace
 }  // namespace planwright::server

@@ -192,7 +192,7 @@ TEST(EnumerateIdealsTest, EndsAtItsLimits) {
   SolveLimits past_deadline;
   past_deadline.deadline = SolveLimits::Clock::now();
   EXPECT_EQ(Enumerate(instance, max_load, table, 2, {}, past_deadline), EnumerationEnd::kInterrupted);
-  std::stop_source stop;
+  const std::stop_source stop;
   stop.request_stop();
   SolveLimits stopped;
   stopped.stop = stop.get_token();

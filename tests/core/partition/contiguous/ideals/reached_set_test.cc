@@ -150,7 +150,7 @@ TEST(StageCostsTest, TellsWhetherMemoryEverRefused) {
   AddEdges(instance, {{0, 1}});
   AddPool(instance, 2, {1, 1}).memory_bytes = 10;
   instance.memory.linear = {6, 6};
-  std::vector<int32_t> order = {0, 1};
+  const std::vector<int32_t> order = {0, 1};
   const ChainLayout layout(instance.precedence, order);
   const LoadWindows windows(instance);
   TaskArena arena(1);

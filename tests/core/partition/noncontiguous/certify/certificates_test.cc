@@ -211,7 +211,7 @@ TEST(CertificatesTest, EndByTheWorkLimitTheSameWayEveryTime) {
 
 TEST(CertificatesTest, EndWhenToldTo) {
   const BlockInstance instance = MakeHardInstance();
-  std::stop_source source;
+  const std::stop_source source;
   SolveLimits limits;
   limits.stop = source.get_token();
   source.request_stop();

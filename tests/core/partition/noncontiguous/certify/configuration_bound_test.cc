@@ -170,7 +170,7 @@ TEST(ConfigurationBoundTest, SpendsNothingOnTooSmallABudget) {
 
 TEST(ConfigurationBoundTest, HeedsAStopRequest) {
   ConfigurationBound bound(MakeChain(60, 4, 100, 40));
-  std::stop_source source;
+  const std::stop_source source;
   source.request_stop();
   SolveLimits limits;
   limits.stop = source.get_token();
