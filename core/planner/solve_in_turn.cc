@@ -39,6 +39,9 @@ constexpr int64_t kAnnealingWorkPerUnit = 300'000;
 // About a second each.
 constexpr int64_t kMostWorkOfRounds = 1'000'000;
 constexpr int64_t kMostWorkAlongSequences = 20'000'000;
+// A second or two, and the gap below which that is not worth while.
+constexpr int64_t kMostWorkOfOtherSeeds = 60'000'000;
+constexpr double kSmallGap = 0.01;
 // No round counts for less than this part of the work of all.
 constexpr int64_t kMostRounds = 16;
 // In rounds, one after the other: Parmesan's K, coarser and finer than it takes by itself.
@@ -138,6 +141,7 @@ class Turns {
         Search(algorithms[i], request_.options, /*variant=*/0, share);
       }
     }
+    if (algorithms.size() > 1 && algorithms.back() == Algorithm::kStageAnnealing) AnnealWithOtherSeeds();
   }
 
   // Takes the given starts where no search came so far as to offer them.
@@ -173,6 +177,7 @@ class Turns {
   bool IsSettled() const {
     return best_.has_value() && RelativeGap(best_->objective, bound_.value) <= request_.options.relative_gap;
   }
+  bool IsNearlyProven() const { return best_.has_value() && RelativeGap(best_->objective, bound_.value) <= kSmallGap; }
   bool IsAboveTarget() const { return request_.target.has_value() && bound_.value > *request_.target; }
   // Nothing is left to be found, or nobody waits for it.
   bool IsDone() const {
@@ -358,7 +363,7 @@ class Turns {
     int64_t work = is_limited ? first_work : 0;
     for (int64_t round = 1; work < work_limit && !IsDone() && !CheckInterruption(limits).has_value(); ++round) {
       SolverOptions options = request_.options;
-      options.seed = static_cast<int64_t>(static_cast<uint64_t>(options.seed) + static_cast<uint64_t>(round));
+      options.seed = OtherSeed(round);
       options.work_limit = work_limit - work;
       if (!options.clusters.has_value())
         options.clusters = kClusters[static_cast<std::size_t>(round) % kClusters.size()];
@@ -366,6 +371,24 @@ class Turns {
       ++rounds_;
     }
     if (is_limited && work >= work_limit) stop_reasons_.push_back(StopReason::kWorkLimit);
+  }
+
+  // From the best plan of all: where memory is tight or links are unlike, annealing ends in many places. The time that
+  // searches before left over is spent so, too.
+  void AnnealWithOtherSeeds() {
+    if (request_.options.work_limit.has_value()) return;
+    int64_t work = 0;
+    for (int64_t round = 1; work < kMostWorkOfOtherSeeds && !IsDone() && !IsNearlyProven(); ++round) {
+      SolverOptions options = request_.options;
+      options.seed = OtherSeed(round);
+      work += std::max(Search(Algorithm::kStageAnnealing, options, /*variant=*/0, limits_),
+                       kMostWorkOfOtherSeeds / kMostRounds + 1);
+      ++rounds_;
+    }
+  }
+
+  int64_t OtherSeed(int64_t round) const {
+    return static_cast<int64_t>(static_cast<uint64_t>(request_.options.seed) + static_cast<uint64_t>(round));
   }
 
   // The outcome if the searches ended now. REQUIRES: there is a placement.
