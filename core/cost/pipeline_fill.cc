@@ -4,6 +4,8 @@
 #include <limits>
 #include <numeric>
 
+#include "core/base/known.h"
+
 namespace planwright {
 namespace {
 
@@ -33,7 +35,7 @@ int64_t FillFromEnd::HeldBy(int32_t replicas) const {
 
 int64_t MicroBatchesOfStep(const ResolvedProblem& problem, int32_t replicas) {
   const int64_t copies = problem.replication == Replication::kUniform ? replicas : 1;
-  return copies * *problem.micro_batches;
+  return copies * Known(problem.micro_batches);
 }
 
 int32_t InFlightMicroBatches(const ResolvedProblem& problem, int64_t held, int32_t replicas) {

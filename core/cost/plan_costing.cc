@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/base/known.h"
 #include "core/base/units.h"
 #include "core/cost/chain/periodic_costing.h"
 #include "core/cost/device_load.h"
@@ -352,7 +353,7 @@ Plan CostPlan(const PlanningInput& input, const Placement& placement) {
   plan.devices = ListDevices(input.cluster, plan.stages);
   const StageMap stage_of(input.graph.operators.size(), plan.stages);
   if (input.problem.schedule == ScheduleKind::kPeriodic) {
-    CostPattern(input.graph, input.cluster, input.costs, *placement.pattern, plan);
+    CostPattern(input.graph, input.cluster, input.costs, Known(placement.pattern), plan);
   } else {
     CostLoads(input.graph, input.cluster, input.costs, stage_of, plan);
   }

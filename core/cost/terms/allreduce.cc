@@ -1,5 +1,7 @@
 #include "core/cost/terms/allreduce.h"
 
+#include "core/base/known.h"
+
 namespace planwright {
 
 LinkSpeed RingSpeed(const Network& network, const std::vector<DeviceId>& ring) {
@@ -20,7 +22,7 @@ Picoseconds AllReduceTime(int64_t parameter_bytes, int32_t replicas, const LinkS
   if (replicas == 1) return Picoseconds(0);
   const int64_t steps = 2 * (int64_t{replicas} - 1);
   const int64_t chunks = factor == AllReduce::Factor::kRing ? steps : steps / 2;
-  const Picoseconds time = TransferTime(parameter_bytes, chunks, replicas, *speed.bandwidth_bytes_per_second);
+  const Picoseconds time = TransferTime(parameter_bytes, chunks, replicas, Known(speed.bandwidth_bytes_per_second));
   return Picoseconds(SaturatingAdd(time.count(), SaturatingMultiply(steps, speed.latency.count())));
 }
 

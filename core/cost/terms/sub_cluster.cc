@@ -6,6 +6,7 @@
 #include <utility>
 #include <variant>
 
+#include "core/base/known.h"
 #include "core/cost/terms/transfer.h"
 #include "core/model/device_selection.h"
 #include "core/topology/routing.h"
@@ -13,7 +14,7 @@
 namespace planwright {
 namespace {
 
-Route RouteOf(const LinkSpeed& speed) { return {*speed.bandwidth_bytes_per_second, speed.latency}; }
+Route RouteOf(const LinkSpeed& speed) { return {Known(speed.bandwidth_bytes_per_second), speed.latency}; }
 
 // One machine whose pairs are connected as they are in `whole`, routes and latencies included: links for all that are
 // not as slow as the slowest. REQUIRES: pairs are as fast both ways, the whole has two devices.
