@@ -4,6 +4,7 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "core/base/interruption.h"
+#include "core/base/known.h"
 #include "core/model/problem_rules.h"
 #include "core/model/validation_rules.h"
 #include "core/model/validator.h"
@@ -28,7 +29,7 @@ class GraphValidator {
     for (std::size_t i = 0; i < graph_.operators.size(); ++i) CheckOperator(i);
     for (std::size_t i = 0; i < graph_.tensors.size(); ++i) CheckTensor(i);
     if (ids_in_range_) CheckAcyclic();
-    if (graph_.transformer.has_value()) CheckTransformer(graph_, violations_);
+    if (graph_.transformer.has_value()) CheckTransformer(*graph_.transformer, violations_);
     if (ids_in_range_) CheckLayouts(graph_, limits_, violations_);
   }
 
@@ -223,9 +224,9 @@ class GraphValidator {
     const auto stuck = std::find_if(missing.begin(), missing.end(), [](std::size_t count) { return count > 0; });
     auto op = static_cast<std::size_t>(stuck - missing.begin());
     std::vector<bool> visited(missing.size(), false);
-    for (; !visited[op]; op = *predecessor[op]) visited[op] = true;
+    for (; !visited[op]; op = Known(predecessor[op])) visited[op] = true;
     std::vector<std::size_t> cycle = {op};
-    for (std::size_t back = *predecessor[op]; back != op; back = *predecessor[back]) cycle.push_back(back);
+    for (std::size_t back = Known(predecessor[op]); back != op; back = Known(predecessor[back])) cycle.push_back(back);
     std::reverse(cycle.begin(), cycle.end());
     std::rotate(cycle.begin(), std::min_element(cycle.begin(), cycle.end()), cycle.end());
     return cycle;

@@ -8,6 +8,7 @@
 #include <variant>
 
 #include "core/base/interruption.h"
+#include "core/base/known.h"
 #include "core/model/problem_rules.h"
 #include "core/model/support.h"
 #include "core/model/validation_rules.h"
@@ -113,7 +114,7 @@ class ShapeRules {
 class JointRules {
  public:
   JointRules(const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem, Violations& violations)
-      : graph_(graph), cluster_(cluster), problem_(problem), joint_(*problem.joint), violations_(violations) {}
+      : graph_(graph), cluster_(cluster), problem_(problem), joint_(Known(problem.joint)), violations_(violations) {}
 
   void Check() {
     CheckOtherFields();
@@ -121,10 +122,11 @@ class JointRules {
     CheckCluster();
     CheckBatch();
     if (!graph_.transformer.has_value()) return CheckOperatorGraph();
-    CheckNumberOfLayers();
-    CheckLayers();
-    CheckDegrees(*graph_.transformer);
-    CheckMeasuredClasses(graph_.transformer->measured_layers);
+    const TransformerShape& shape = *graph_.transformer;
+    CheckNumberOfLayers(shape);
+    CheckLayers(shape.layers);
+    CheckDegrees(shape);
+    CheckMeasuredClasses(shape.measured_layers);
   }
 
  private:
@@ -388,7 +390,7 @@ class JointRules {
   void CheckOperatorGraph() {
     Refuse(joint_.target_tokens_per_second.has_value() && !joint_.tokens_per_sample.has_value(),
            "joint.tokens_per_sample", "must be set beside a target in tokens without graph.transformer");
-    if (IsRoundRobin()) CheckRoundRobin(graph_, cluster_, problem_, violations_);
+    if (IsRoundRobin()) CheckRoundRobin(graph_, cluster_, problem_, joint_, violations_);
     Refuse(problem_.memory_model.kind == MemoryModel::Kind::kDeclared, "memory_model.kind",
            "must be COMPONENTS beside problem.joint without graph.transformer");
     if (!HasBackwardTimes(graph_) && !HasBackwardOperators(graph_)) {
@@ -415,8 +417,7 @@ class JointRules {
   }
 
   // What the search keeps of runs of layers grows with their squares, and with the kinds of layers.
-  void CheckNumberOfLayers() {
-    const TransformerShape& shape = *graph_.transformer;
+  void CheckNumberOfLayers(const TransformerShape& shape) {
     if (shape.layers > kMostPlannedLayers) {
       violations_.Add("graph.transformer.layers",
                       absl::StrCat("must be at most ", kMostPlannedLayers, " beside problem.joint, is ", shape.layers));
@@ -431,19 +432,18 @@ class JointRules {
                                  shape.layers, " beside problem.joint, is of ", measured.size()));
   }
 
-  void CheckLayers() {
+  void CheckLayers(int32_t layers) {
     for (std::size_t i = 0; i < graph_.operators.size(); ++i) {
       InterruptionPoint(/*units=*/64);
       const std::string& layer = graph_.operators[i].layer;
-      if (layer.empty() || layer == "embedding" || layer == "head" || layer == "loss" || IsNumbered(layer)) continue;
+      const bool is_named = layer == "embedding" || layer == "head" || layer == "loss";
+      if (layer.empty() || is_named || IsNumberedLayer(layer, layers)) continue;
       violations_.Add(ElementPath("graph.operators", i) + ".layer",
                       absl::StrCat("must be \"embedding\", \"layer.0\" and so on, \"head\" or \"loss\" of "
                                    "graph.transformer, is \"",
                                    layer, "\""));
     }
   }
-
-  bool IsNumbered(const std::string& layer) const { return IsNumberedLayer(layer, graph_.transformer->layers); }
 
   const OperatorGraph& graph_;
   const Cluster& cluster_;
@@ -454,9 +454,7 @@ class JointRules {
 
 }  // namespace
 
-void CheckTransformer(const OperatorGraph& graph, Violations& violations) {
-  ShapeRules(*graph.transformer, violations).Check();
-}
+void CheckTransformer(const TransformerShape& shape, Violations& violations) { ShapeRules(shape, violations).Check(); }
 
 void CheckJoint(const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem,
                 Violations& violations) {

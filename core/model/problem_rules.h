@@ -27,8 +27,8 @@ inline constexpr int64_t kMaxGlobalBatch = int64_t{1} << 24;
 void CheckVariants(const OperatorGraph& graph, std::size_t op, const ModelLimits& limits, Violations& violations);
 void CheckLayouts(const OperatorGraph& graph, const ModelLimits& limits, Violations& violations);
 
-// The shape of graph.transformer alone.
-void CheckTransformer(const OperatorGraph& graph, Violations& violations);
+// graph.transformer alone.
+void CheckTransformer(const TransformerShape& shape, Violations& violations);
 
 // Domains and divisions of problem.joint, layers of the graph that the shape has, and fields of the problem that say
 // otherwise. REQUIRES: problem.joint is set; graph and cluster are valid.
@@ -39,9 +39,10 @@ void CheckJoint(const OperatorGraph& graph, const Cluster& cluster, const Planni
 // child of a level share its port, each. REQUIRES: cluster is valid.
 void CheckLeastBandwidth(const Cluster& cluster, Violations& violations);
 
-// What else is asked of problem.joint where replicas take whole micro-batches in turn. REQUIRES: as CheckJoint.
+// What else is asked of problem.joint, which is `joint`, where replicas take whole micro-batches in turn. REQUIRES: as
+// CheckJoint.
 void CheckRoundRobin(const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem,
-                     Violations& violations);
+                     const JointSettings& joint, Violations& violations);
 
 }  // namespace planwright
 

@@ -207,8 +207,7 @@ void ValidateProblem(const OperatorGraph& graph, const Cluster& cluster, const P
 }
 
 void CheckRoundRobin(const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem,
-                     Violations& violations) {
-  const JointSettings& joint = *problem.joint;
+                     const JointSettings& joint, Violations& violations) {
   const auto refuse = [&](bool refused, const char* path, const char* rule) {
     if (refused) violations.Add(path, absl::StrCat(rule, kBesideTurns));
   };

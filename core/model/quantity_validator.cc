@@ -6,6 +6,7 @@
 #include <variant>
 
 #include "core/base/interruption.h"
+#include "core/base/known.h"
 #include "core/model/chain.h"
 #include "core/model/problem_rules.h"
 #include "core/model/validation_rules.h"
@@ -78,7 +79,8 @@ struct SlowestLinkFinder {
     slowest.latency = std::max(slowest.latency, link.latency);
   }
   static void Include(double bandwidth_bytes_per_second, SlowestLink& slowest) {
-    slowest.bandwidth_bytes_per_second = std::min(*slowest.bandwidth_bytes_per_second, bandwidth_bytes_per_second);
+    double& least = Known(slowest.bandwidth_bytes_per_second);
+    least = std::min(least, bandwidth_bytes_per_second);
   }
 };
 
@@ -300,7 +302,7 @@ class QuantityValidator {
 
   static int64_t TransferTimeOf(const Tensor& tensor, const SlowestLink& link) {
     if (link.takes_transfer_times && tensor.transfer.has_value()) return tensor.transfer->count();
-    const Picoseconds time = TransferTime(tensor.size_bytes, *link.bandwidth_bytes_per_second);
+    const Picoseconds time = TransferTime(tensor.size_bytes, Known(link.bandwidth_bytes_per_second));
     return SaturatingAdd(time.count(), link.latency.count());
   }
 

@@ -4,6 +4,7 @@
 #include <cstddef>
 
 #include "core/base/index.h"
+#include "core/base/known.h"
 
 namespace planwright {
 namespace {
@@ -353,11 +354,12 @@ bool PatternSearcher::Try(int64_t period, const SolveLimits& limits) {
 // The largest load is often enough. A pattern that was drawn together is often the shortest: then one refutation just
 // below it ends the search.
 void PatternSearcher::ShortenBest(const SolveLimits& limits) {
-  if (best_->period == constraints_.load) return;
+  const auto shortest = [this] { return Known(best_).period; };
+  if (shortest() == constraints_.load) return;
   bool has_shortened = false;
   Try(constraints_.load, limits);
-  while (best_->period > tried_ + 1) {
-    has_shortened = Try(has_shortened ? best_->period - 1 : tried_ + (best_->period - tried_) / 2, limits);
+  while (shortest() > tried_ + 1) {
+    has_shortened = Try(has_shortened ? shortest() - 1 : tried_ + (shortest() - tried_) / 2, limits);
   }
 }
 

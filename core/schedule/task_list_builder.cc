@@ -237,8 +237,8 @@ class TaskListBuilder {
     list_.order.resize(list_.resources.size());
     OrderExpansion expansion(work_, numbers_, list_);
     for (std::size_t device = 0; device < orders_.size(); ++device) {
-      if (!orders_[device].has_value()) continue;
-      list_.order[device] = expansion.Expand(*orders_[device], reductions_after_);
+      const auto& order = orders_[device];
+      if (order.has_value()) list_.order[device] = expansion.Expand(*order, reductions_after_);
     }
     for (const int32_t task : reductions_at_end_) {
       list_.order[Index(list_.tasks[Index(task)].resource)].push_back(task);

@@ -120,14 +120,13 @@ void MappingAnnealing::Run(Slice& slice) const {
     arm.mapping = StartOf(arm, random);
     arm.value_ms = Evaluate(tables_.instance(), tables_.links(), arm.mapping).value_ms;
   }
-  if (arm.detour.has_value()) RunDetour(slice, random);
+  if (arm.detour.has_value()) RunDetour(*arm.detour, slice, random);
   const bool from_incumbent = arm.visits % kVisitsPerIncumbent == 0;
   Anneal(slice, from_incumbent ? incumbent_ : Mapping(arm.mapping), slice.moves - slice.moves_made, random);
 }
 
 // Half of the moves of every other slice go on where the detour ended, and half of the rest from there.
-void MappingAnnealing::RunDetour(Slice& slice, RandomStream& random) const {
-  Detour& detour = *slice.result.detour;
+void MappingAnnealing::RunDetour(Detour& detour, Slice& slice, RandomStream& random) const {
   if (slice.result.visits % 2 == 0) return;
   if (detour.mapping.devices.empty()) detour.mapping = incumbent_;
   MappingRun run = AnnealMapping(*detour.tables, detour.mapping, 0, detour.heat, slice.moves / 2, random, limits_);

@@ -80,7 +80,8 @@ class MappingAnnealing {
   std::vector<Slice> NextBatch(int64_t most_moves);
   std::size_t ChooseArm() const;
   void Run(Slice& slice) const;
-  void RunDetour(Slice& slice, RandomStream& random) const;
+  // REQUIRES: the detour is that of the arm of the slice.
+  void RunDetour(Detour& detour, Slice& slice, RandomStream& random) const;
   void Anneal(Slice& slice, const Mapping& start, int64_t moves, RandomStream& random) const;
   Mapping StartOf(const Arm& arm, RandomStream& random) const;
   void Merge(Slice& slice);

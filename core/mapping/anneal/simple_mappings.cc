@@ -9,6 +9,7 @@
 
 #include "core/base/ids.h"
 #include "core/base/index.h"
+#include "core/base/known.h"
 #include "core/mapping/problem/evaluation.h"
 
 namespace planwright {
@@ -47,8 +48,9 @@ class GreedyMapper {
       best = place;
       best_value = value;
     }
-    const DeviceId device = free_[*best];
-    free_.erase(free_.begin() + static_cast<std::ptrdiff_t>(*best));
+    const auto chosen = free_.begin() + static_cast<std::ptrdiff_t>(Known(best));
+    const DeviceId device = *chosen;
+    free_.erase(chosen);
     --RoomFor(stage, device);
     Take(vertex, device);
   }

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
+#include "core/base/known.h"
 #include "core/base/strings.h"
 #include "core/base/units.h"
 
@@ -46,7 +47,7 @@ void AddLinkKeys(std::string_view name, LinkConfig& link, ZooKeys& keys) {
   keys.AddReal(absl::StrCat(ToAbsl(name), "_us"), 0, 1e6, link.us);
 }
 
-Picoseconds FromMicroseconds(double microseconds) { return FromMilliseconds(microseconds / 1'000).value(); }
+Picoseconds FromMicroseconds(double microseconds) { return Known(FromMilliseconds(microseconds / 1'000)); }
 
 void AddDevices(int64_t host, std::string_view prefix, int64_t count, DeviceClassId device_class, Cluster& cluster) {
   for (int64_t i = 0; i < count; ++i) {
