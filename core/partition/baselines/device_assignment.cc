@@ -95,7 +95,8 @@ class Cutter {
   Placement Run() && {
     std::set<std::pair<DeviceId, Pass>> parts;
     for (std::size_t op = 0; op < device_of_.size(); ++op) {
-      if (IsOnAccelerator(op)) parts.emplace(*device_of_[op], graph_.operators[op].pass);
+      const std::optional<DeviceId>& device = device_of_[op];
+      if (device.has_value() && IsAccelerator(*device)) parts.emplace(*device, graph_.operators[op].pass);
     }
     for (const auto& [device, pass] : parts) Cut(device, pass);
     Placement placement = Ordered();
@@ -106,9 +107,7 @@ class Cutter {
  private:
   static constexpr int32_t kNone = -1;
 
-  bool IsOnAccelerator(std::size_t op) const {
-    return device_of_[op].has_value() && cluster_.class_of(*device_of_[op]).kind == DeviceKind::kAccelerator;
-  }
+  bool IsAccelerator(DeviceId device) const { return cluster_.class_of(device).kind == DeviceKind::kAccelerator; }
 
   // Makes stages of the operators of `pass` on `device`, one for each level.
   void Cut(DeviceId device, Pass pass) {
@@ -154,7 +153,8 @@ class Cutter {
   void AddCpuStage(Placement& placement) const {
     Placement::Stage stage;
     for (std::size_t op = 0; op < device_of_.size(); ++op) {
-      if (device_of_[op].has_value() && !IsOnAccelerator(op)) stage.operators.emplace_back(op);
+      const std::optional<DeviceId>& device = device_of_[op];
+      if (device.has_value() && !IsAccelerator(*device)) stage.operators.emplace_back(op);
     }
     if (stage.operators.empty()) return;
     for (std::size_t i = 0; i < cluster_.devices.size() && stage.devices.empty(); ++i) {

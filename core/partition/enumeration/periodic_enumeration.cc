@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/base/index.h"
+#include "core/base/known.h"
 #include "core/cost/chain/chain_costs.h"
 #include "core/cost/chain/chain_sums.h"
 #include "core/graph/components.h"
@@ -34,7 +35,7 @@ class PeriodicEnumeration {
         devices_(devices),
         judge_(judge),
         full_duplex_(request.problem.overlap == Overlap::kFullDuplex),
-        most_per_device_(*request.problem.max_stages_per_device),
+        most_per_device_(Known(request.problem.max_stages_per_device)),
         free_(devices),
         is_left_(blocks.operators.size(), true),
         stages_on_(devices.size(), 0) {
@@ -238,7 +239,7 @@ class PeriodicEnumeration {
       judge_.NoteOverfull();
       return std::nullopt;
     }
-    return ScheduleOneFOneBStar(pipeline.chain, pipeline.allocation, devices, *period)->pattern;
+    return Known(ScheduleOneFOneBStar(pipeline.chain, pipeline.allocation, devices, *period)).pattern;
   }
 
   // The shortest pattern better than the incumbent, if there is any. Devices have equal memory.

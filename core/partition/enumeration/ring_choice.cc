@@ -6,6 +6,7 @@
 #include <set>
 #include <utility>
 
+#include "core/base/known.h"
 #include "core/cost/terms/allreduce.h"
 
 namespace planwright {
@@ -70,7 +71,7 @@ const std::vector<RingChoice::Candidate>& RingChoice::CandidatesOf(std::vector<D
   std::set<double> bandwidths;
   std::set<Picoseconds> latencies;
   for (std::size_t link_class = 0; link_class < network_.num_link_classes(); ++link_class) {
-    bandwidths.insert(*network_.speed(link_class).bandwidth_bytes_per_second);
+    bandwidths.insert(Known(network_.speed(link_class).bandwidth_bytes_per_second));
     latencies.insert(network_.speed(link_class).latency);
   }
   for (auto bandwidth = bandwidths.rbegin(); bandwidth != bandwidths.rend(); ++bandwidth) {

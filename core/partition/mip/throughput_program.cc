@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -73,19 +74,19 @@ class ThroughputBuilder {
     for (int32_t group = 0; group < instance_.num_groups(); ++group) {
       compute.push_back({Place(group, device), Scaled(pool.time[Index(group)])});
     }
-    const bool counts_buffers = pool.memory_bytes.has_value();
+    const std::optional<int64_t>& memory_bytes = pool.memory_bytes;
     std::vector<Entry> transfers;
     std::vector<Entry> buffers;
     for (std::size_t index = 0; index < blocks_.nets.size(); ++index) {
       const Net& net = blocks_.nets[index];
       const bool pays = pool.pays_transfers && net.weight > 0;
-      const bool buffered = counts_buffers && net.buffer_bytes > 0;
+      const bool buffered = memory_bytes.has_value() && net.buffer_bytes > 0;
       if (!pays && !buffered) continue;
       const int32_t partly = AddPartlyHeld(net, index, device);
       if (pays) transfers.push_back({partly, Scaled(net.weight)});
       if (buffered) buffers.push_back({partly, static_cast<double>(net.buffer_bytes)});
     }
-    if (counts_buffers) AddMemory(device, std::move(buffers));
+    if (memory_bytes.has_value()) AddMemory(device, *memory_bytes, std::move(buffers));
     AddLoad(device, std::move(compute), std::move(transfers));
   }
 
@@ -114,9 +115,9 @@ class ThroughputBuilder {
     program().AddAtMost(absl::StrCat("load_", device), std::move(compute), 0);
   }
 
-  void AddMemory(std::size_t device, std::vector<Entry> needs) {
+  void AddMemory(std::size_t device, int64_t memory_bytes, std::vector<Entry> needs) {
     const UnitMemory& memory = blocks_.memory;
-    const auto available = static_cast<double>(*PoolOf(device).memory_bytes - memory.reserved);
+    const auto available = static_cast<double>(memory_bytes - memory.reserved);
     bool has_workspace = false;
     for (int32_t group = 0; group < instance_.num_groups(); ++group) {
       const double kept = static_cast<double>(memory.linear[Index(group)]) +

@@ -270,10 +270,11 @@ class Search {
     });
     std::vector<Candidate> found;
     for (std::size_t i = 0; i < candidates.size(); ++i) {
-      if (!partitions[i].has_value()) continue;
-      record_.AddWork(partitions[i]->work);
-      record_.counters()["refinement_moves"] += partitions[i]->refinement_moves;
-      candidates[i].partition = *std::move(partitions[i]);
+      std::optional<StagePartition>& partition = partitions[i];
+      if (!partition.has_value()) continue;
+      record_.AddWork(partition->work);
+      record_.counters()["refinement_moves"] += partition->refinement_moves;
+      candidates[i].partition = *std::move(partition);
       found.push_back(std::move(candidates[i]));
     }
     std::stable_sort(found.begin(), found.end(), [](const Candidate& a, const Candidate& b) {

@@ -211,8 +211,8 @@ class InstanceBuilder {
     const int32_t round = replicas_.are_equal() ? replicas_.Of(0) : 1;
     instance.load_weight = 1.0 / round;
     if (problem().allreduce.charge == AllReduce::Charge::kPerRound) instance.allreduce_weight = 1.0 / round;
-    if (problem().micro_batches.has_value()) {
-      const double micro_batches = *problem().micro_batches;
+    if (const auto& asked = problem().micro_batches; asked.has_value()) {
+      const double micro_batches = *asked;
       instance.load_weight = (micro_batches + turns - 1) / (micro_batches * round);
       instance.allreduce_weight = 1 / (micro_batches * round);
     }

@@ -25,14 +25,20 @@ double Ratio(Picoseconds time, Picoseconds period) {
 
 class Relaxation {
  public:
-  Relaxation(const Chain& chain, const ChainDevices& devices)
-      : chain_(chain), devices_(devices), sums_(chain), batches_(chain.layers.size()), cost_(chain.layers.size() + 1) {}
+  // On so many devices of so much memory.
+  Relaxation(const Chain& chain, int32_t devices, int64_t memory_bytes)
+      : chain_(chain),
+        devices_(devices),
+        memory_bytes_(memory_bytes),
+        sums_(chain),
+        batches_(chain.layers.size()),
+        cost_(chain.layers.size() + 1) {}
 
   // Whether nothing speaks against the period.
   bool Allows(Picoseconds period) {
     period_ = period;
     const double kept = KeptBytes();
-    const double room = static_cast<double>(*devices_.memory_bytes) * devices_.count;
+    const double room = static_cast<double>(memory_bytes_) * devices_;
     return kept + CheapestEnds() <= room * (1 + kRoundingOfBytes);
   }
 
@@ -68,19 +74,20 @@ class Relaxation {
     if (end < sums_.num_layers()) need.AddBuffer(chain_.cuts[Index(end) - 1].buffer_bytes);
     for (int32_t first = end - 1; first >= 0; --first) {
       need.AddStage(sums_, first, first, batches_[Index(first)]);
-      if (need.load() > period_ || need.bytes() > *devices_.memory_bytes) return;
+      if (need.load() > period_ || need.bytes() > memory_bytes_) return;
       double& best = cost_[Index(first)];
       if (first == 0) {
         best = std::min(best, cost_[Index(end)]);
         return;
       }
-      if (need.bytes() + chain_.cuts[Index(first) - 1].buffer_bytes > *devices_.memory_bytes) continue;
+      if (need.bytes() + chain_.cuts[Index(first) - 1].buffer_bytes > memory_bytes_) continue;
       best = std::min(best, cost_[Index(end)] + RunEndBytes(chain_, sums_, first, period_));
     }
   }
 
   const Chain& chain_;
-  const ChainDevices& devices_;
+  const int32_t devices_;
+  const int64_t memory_bytes_;
   const ChainSums sums_;
   Picoseconds period_{1};
   // By layer: micro-batches that it stores at its peak, at least; 0 without backward passes.
@@ -108,7 +115,7 @@ std::optional<Picoseconds> AllocationBound(const Chain& chain, const ChainDevice
   // Layers that are stages of their own keep more than one stage of them: what each receives counts nothing here.
   Chain relaxed = chain;
   for (ChainLayer& layer : relaxed.layers) layer.received_bytes = 0;
-  Relaxation relaxation(relaxed, devices);
+  Relaxation relaxation(relaxed, devices.count, *devices.memory_bytes);
   return LeastPeriod(range.low, range.high, [&](Picoseconds period) {
     return relaxation.Allows(period) ? std::optional(period) : std::nullopt;
   });

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <utility>
 
+#include "core/base/known.h"
 #include "core/cost/chain/chain_sums.h"
 #include "core/partition/periodic/allocation_bound.h"
 #include "core/partition/periodic/allocation_tree.h"
@@ -71,9 +72,9 @@ class Search {
   void OfferContiguous() {
     const std::optional<PeriodicAllocation> optimum = ContiguousOptimum(request_.chain, request_.devices);
     if (!optimum.has_value()) return;
-    std::optional<OneFOneBStar> schedule =
-        ScheduleOneFOneBStar(request_.chain, optimum->allocation, request_.devices, optimum->period);
-    Offer({optimum->allocation, std::move(schedule->pattern)});
+    OneFOneBStar schedule =
+        Known(ScheduleOneFOneBStar(request_.chain, optimum->allocation, request_.devices, optimum->period));
+    Offer({optimum->allocation, std::move(schedule.pattern)});
   }
 
   void OfferStart(const ChainAllocation& start) {
@@ -81,7 +82,7 @@ class Search {
     PatternSearcher searcher(request_.chain, sums_, request_.devices);
     searcher.SetAllocation(start);
     const std::optional<Picoseconds> target =
-        outcome_.best.has_value() ? std::optional(Known() - Picoseconds(1)) : std::nullopt;
+        outcome_.best.has_value() ? std::optional(KnownPeriod() - Picoseconds(1)) : std::nullopt;
     const SolveLimits limits = JudgeLimits(limits_, searcher, kStartNodes, kStartUnits);
     PatternOutcome found = searcher.FindShortest(limits, target);
     outcome_.work.AddJudgement(searcher);
@@ -121,7 +122,7 @@ class Search {
   void RunRound(const ChainDevices& devices, int64_t units) {
     if (IsSettled()) return;
     const ChainAllocation start = outcome_.best.has_value() ? outcome_.best->allocation : EvenAllocation();
-    const Picoseconds known = outcome_.best.has_value() ? Known() : 2 * periods_.high;
+    const Picoseconds known = outcome_.best.has_value() ? KnownPeriod() : 2 * periods_.high;
     SolveLimits limits = limits_;
     limits.work = units / kRunsPerRound;
     std::vector<AnnealedAllocation> runs(kRunsPerRound);
@@ -150,17 +151,18 @@ class Search {
     };
     bool has_improved = true;
     while (!IsSettled() && has_improved && tree.work().units < units / 2) {
-      const Picoseconds before = Known();
+      const Picoseconds before = KnownPeriod();
       limits.work = units / 2 - tree.work().units;
       if (refutes(before - Picoseconds(1))) {
         outcome_.lower_bound = outcome_.best.has_value() ? std::optional(before) : std::nullopt;
       }
-      has_improved = Known() < before;
+      has_improved = KnownPeriod() < before;
     }
     limits.work = units / (2 * kBoundProbes);
-    Picoseconds high = Known();
+    Picoseconds high = KnownPeriod();
     for (int64_t probe = 0; probe < kBoundProbes && !IsSettled(); ++probe) {
-      const Picoseconds middle = *outcome_.lower_bound + (high - *outcome_.lower_bound) / 2;
+      const Picoseconds low = Known(outcome_.lower_bound);
+      const Picoseconds middle = low + (high - low) / 2;
       if (refutes(middle)) {
         outcome_.lower_bound = middle + Picoseconds(1);
       } else {
@@ -171,7 +173,7 @@ class Search {
   }
 
   // The shortest period known; without one, more than any allocation that fits needs.
-  Picoseconds Known() const {
+  Picoseconds KnownPeriod() const {
     return outcome_.best.has_value() ? outcome_.best->pattern.period : periods_.high + Picoseconds(1);
   }
 

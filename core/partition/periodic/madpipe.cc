@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/base/index.h"
+#include "core/base/known.h"
 #include "core/partition/periodic/stage_costs.h"
 #include "core/schedule/delay.h"
 #include "core/schedule/least_period.h"
@@ -79,9 +80,9 @@ class MadpipeProgram {
       load = std::max({load, own, special_load});
       if (stage.first > 0) load = std::max(load, costs_.LinkLoad(stage.first));
     }
-    return *LeastPeriod(load, known, [&](Picoseconds period) {
+    return Known(LeastPeriod(load, known, [&](Picoseconds period) {
       return ArePossible(stages, period) ? std::optional(period) : std::nullopt;
-    });
+    }));
   }
 
  private:

@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/base/index.h"
 #include "core/base/infeasibility.h"
+#include "core/base/known.h"
 #include "core/base/quantity_text.h"
 #include "core/base/strings.h"
 #include "core/cost/chain/chain_costs.h"
@@ -92,7 +93,7 @@ bool IsPath(const OperatorGraph& graph, const ResolvedProblem& problem, const Op
 // `claim` is what does not fit, `advice` what may help beside more memory.
 absl::Status LeftOver(const OperatorGraph& graph, const PeriodicInstance& instance, std::string_view claim,
                       std::string_view advice) {
-  const MemoryShortage shortage = ShortageOfContiguous(instance.chain, instance.devices).value();
+  const MemoryShortage shortage = Known(ShortageOfContiguous(instance.chain, instance.devices));
   const std::vector<OperatorId>& layer = instance.layers[Index(shortage.layer)];
   const std::string& name = graph.operators[layer.front().index()].name;
   const int64_t missing = shortage.needed_bytes - shortage.available_bytes;

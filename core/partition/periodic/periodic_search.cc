@@ -7,6 +7,7 @@
 #include <string_view>
 #include <utility>
 
+#include "core/base/known.h"
 #include "core/base/status_macros.h"
 #include "core/partition/periodic/allocation_bound.h"
 #include "core/partition/periodic/contiguous_optimum.h"
@@ -123,7 +124,8 @@ class PeriodicSearch {
   absl::Status SearchMadpipe() {
     const std::optional<PeriodicAllocation> optimum = FindMadpipe(SpecialMemory::kPaper);
     if (!optimum.has_value()) return absl::OkStatus();
-    if (MostStagesPerDevice(optimum->allocation) > *request_.problem.max_stages_per_device) return absl::OkStatus();
+    if (MostStagesPerDevice(optimum->allocation) > Known(request_.problem.max_stages_per_device))
+      return absl::OkStatus();
     SolveLimits limits = limits_;
     limits.work = std::min(limits_.work, kNodesPerPeriod);
     PatternOutcome outcome = PatternSearch(instance_.chain, instance_.devices, optimum->allocation, limits);
@@ -142,7 +144,7 @@ class PeriodicSearch {
   absl::Status SearchGeneral() {
     GeneralAllocationRequest request{instance_.chain,
                                      instance_.devices,
-                                     *request_.problem.max_stages_per_device,
+                                     Known(request_.problem.max_stages_per_device),
                                      {},
                                      request_.options.seed,
                                      request_.options.relative_gap};
@@ -171,7 +173,7 @@ class PeriodicSearch {
   void OfferContiguous(const ChainAllocation& allocation, std::string_view made_by) {
     const std::optional<Picoseconds> period = SmallestPeriod(instance_.chain, allocation, instance_.devices);
     if (!period.has_value()) return;
-    OneFOneBStar star = *ScheduleOneFOneBStar(instance_.chain, allocation, instance_.devices, *period);
+    OneFOneBStar star = Known(ScheduleOneFOneBStar(instance_.chain, allocation, instance_.devices, *period));
     record_.Offer(PlacementOf(instance_, allocation, std::move(star.pattern)), made_by);
   }
 

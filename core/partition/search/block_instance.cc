@@ -204,8 +204,9 @@ BlockInstance WithJoinedClasses(BlockInstance instance) {
       joined.push_back(std::move(pool));
       continue;
     }
-    const bool is_limited = found->memory_bytes.has_value() && pool.memory_bytes.has_value();
-    found->memory_bytes = is_limited ? std::optional(std::max(*found->memory_bytes, *pool.memory_bytes)) : std::nullopt;
+    std::optional<int64_t>& most = found->memory_bytes;
+    const std::optional<int64_t>& other = pool.memory_bytes;
+    most = most.has_value() && other.has_value() ? std::optional(std::max(*most, *other)) : std::nullopt;
     found->devices.insert(found->devices.end(), pool.devices.begin(), pool.devices.end());
     std::sort(found->devices.begin(), found->devices.end());
   }

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "core/base/known.h"
 #include "core/base/quantity_text.h"
 #include "core/partition/search/missing_device_classes.h"
 
@@ -143,7 +144,7 @@ std::string MemoryDemandText(const OperatorGraph& graph, const Cluster& cluster,
                        [](const DevicePool& a, const DevicePool& b) { return a.memory_bytes < b.memory_bytes; });
   return absl::StrCat("the model needs at least ", SizeText(TotalBytes(instance.memory)), " of ", SizeText(*capacity),
                       " on all devices; the tightest is ", TightestText(graph, instance), ", of ",
-                      SizeText(*largest->memory_bytes), " on device \"",
+                      SizeText(Known(largest->memory_bytes)), " on device \"",
                       cluster.devices[largest->devices.front().index()].name, "\"");
 }
 

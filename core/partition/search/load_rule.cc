@@ -12,12 +12,12 @@ PhaseLoads LoadsUnder(const LoadRule& rule, ScheduleKind schedule, const Replica
 }  // namespace
 
 int64_t LoadRule::AllReduceLoad(int64_t parameter_bytes, int64_t replicas) const {
-  if (!reduces(replicas)) return 0;
+  if (replicas <= 1 || !ring.has_value()) return 0;
   return AllReduceTime(parameter_bytes, static_cast<int32_t>(replicas), ring->speed, ring->factor).count();
 }
 
 int64_t LoadRule::UndividedAllReduce(int64_t parameter_bytes, int64_t replicas) const {
-  return reduces(replicas) ? ring->OfRound(AllReduceLoad(parameter_bytes, replicas), replicas) : 0;
+  return ring.has_value() ? ring->OfRound(AllReduceLoad(parameter_bytes, replicas), replicas) : 0;
 }
 
 int64_t LoadRule::Load(const ReplicaWork& stage, int64_t replicas) const {

@@ -32,8 +32,9 @@ DeviceTeams::DeviceTeams(const SearchRequest& request, const IntervalTable& tabl
 }
 
 const DeviceTeam& DeviceTeams::TeamAt(std::size_t begin) {
-  if (!teams_[begin].has_value()) teams_[begin] = MakeTeam(begin);
-  return *teams_[begin];
+  std::optional<DeviceTeam>& team = teams_[begin];
+  if (!team.has_value()) team = MakeTeam(begin);
+  return *team;
 }
 
 std::vector<DeviceId> RingOf(const SearchRequest& request, std::vector<DeviceId> devices) {

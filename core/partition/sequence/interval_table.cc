@@ -6,6 +6,7 @@
 
 #include "core/base/index.h"
 #include "core/base/interruption.h"
+#include "core/base/known.h"
 #include "core/base/units.h"
 #include "core/cost/terms/allreduce.h"
 #include "core/cost/terms/transfer.h"
@@ -39,7 +40,7 @@ IntervalTable::IntervalTable(const SearchRequest& request, UnitOrder units)
     if (has_one_speed_) {
       speeds_.push_back({0, 1});
     } else {
-      speeds_.push_back({speed.latency.count(), kPicosecondsPerSecond / *speed.bandwidth_bytes_per_second});
+      speeds_.push_back({speed.latency.count(), kPicosecondsPerSecond / Known(speed.bandwidth_bytes_per_second)});
     }
   }
   AddUnits();

@@ -64,7 +64,7 @@ std::vector<int32_t> TakeTeam(const PipelineTables& tables, int32_t replicas, st
 
 // Chooses up to as many as the largest class has, small numbers as likely as large ones.
 int32_t ChooseReplicas(const PipelineTables& tables, RandomStream& random) {
-  if (tables.fixed_replicas().has_value()) return *tables.fixed_replicas();
+  if (const auto fixed = tables.fixed_replicas(); fixed.has_value()) return *fixed;
   std::vector<int32_t> sizes(Index(tables.num_classes()), 0);
   for (int32_t device = 0; device < tables.num_devices(); ++device) ++sizes[Index(tables.class_of(device))];
   const int32_t most = *std::max_element(sizes.begin(), sizes.end());

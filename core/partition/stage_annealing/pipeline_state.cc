@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <optional>
 
 #include "core/cost/terms/allreduce.h"
 
@@ -60,7 +61,8 @@ Pipeline PipelineState::pipeline() const {
 
 int64_t PipelineState::misshapen() const {
   int64_t count = 0;
-  if (tables_.problem().num_stages.has_value()) count += std::abs(num_stages() - *tables_.problem().num_stages);
+  const std::optional<int32_t>& asked = tables_.problem().num_stages;
+  if (asked.has_value()) count += std::abs(num_stages() - *asked);
   for (const ClassLimit& limit : tables_.class_limits()) {
     int64_t used = 0;
     for (const int32_t slot : order_) {

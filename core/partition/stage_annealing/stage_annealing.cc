@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/known.h"
 #include "core/base/random.h"
 #include "core/base/units.h"
 #include "core/partition/search/search_record.h"
@@ -239,7 +240,7 @@ class StageAnnealing {
     task.heat.keeps_stages = random.Below(2) == 0;
     const HeatRange& range = task.is_fresh ? kFreshHeat : kMendingHeat;
     task.heat.hot = range.coolest * std::pow(range.hottest / range.coolest, random.Unit());
-    const Pipeline start = task.is_fresh ? RandomPipeline(tables_, random) : *incumbent_;
+    const Pipeline start = task.is_fresh ? RandomPipeline(tables_, random) : Known(incumbent_);
     if (start.stages.empty()) {
       task.run.work = kWorkOfNoStart;
       return;

@@ -145,6 +145,11 @@ class LocalNets {
   std::vector<std::size_t> begin_;
 };
 
+struct MemoryPrefixSums {
+  LanePrefixSums linear;
+  LanePrefixSums parameters;
+};
+
 // What all branches share.
 template <std::size_t W>
 struct Shared {
@@ -164,8 +169,7 @@ struct Shared {
   LanePrefixSums weights;
   std::vector<LanePrefixSums> times;
   std::vector<LanePrefixSums> unsupported;
-  std::optional<LanePrefixSums> linear;
-  std::optional<LanePrefixSums> parameters;
+  std::optional<MemoryPrefixSums> memory;
   const LocalNets local_nets;
   // By block; the nets that are not local.
   FlatRows successors;
@@ -219,8 +223,7 @@ Shared<W>::Shared(const BlockInstance& block_instance, const ChainLayout& chain_
     unsupported.emplace_back(pool.supports_all ? LanePrefixSums() : LanePrefixSums(layout, is_unsupported));
   }
   if (needs_memory) {
-    linear.emplace(layout, instance.memory.linear);
-    parameters.emplace(layout, instance.memory.parameters);
+    memory = {.linear = {layout, instance.memory.linear}, .parameters = {layout, instance.memory.parameters}};
   }
   for (int32_t block = 0; block < instance.num_blocks(); ++block) {
     successors.AddRow(instance.precedence.successors(block));
@@ -323,8 +326,9 @@ class Cursor {
       table.cut_nets.insert(table.cut_nets.end(), nets.begin(), nets.end());
     }
     table.cut_start.push_back(static_cast<int64_t>(table.cut_nets.size()));
-    if (!shared_.linear.has_value()) return;
-    table.memory.push_back({shared_.linear->Below(layout, code_), shared_.parameters->Below(layout, code_)});
+    const std::optional<MemoryPrefixSums>& memory = shared_.memory;
+    if (!memory.has_value()) return;
+    table.memory.push_back({memory->linear.Below(layout, code_), memory->parameters.Below(layout, code_)});
   }
 
  private:

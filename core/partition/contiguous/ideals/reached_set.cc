@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/base/index.h"
+#include "core/base/known.h"
 #include "core/base/radix_sort.h"
 
 namespace planwright {
@@ -87,7 +88,7 @@ bool StageCosts<W>::Fits(const IdealTable<W>& table, std::size_t from, std::size
   const MemorySums sums = table.memory[to] - table.memory[from];
   const int64_t buffers = CutBuffers(table, from, to);
   const int64_t workspace = LargestWorkspace(table.codes[from], table.codes[to]);
-  if (sums.Total(instance_.memory, buffers, workspace) <= *instance_.pools[pool].memory_bytes) return true;
+  if (sums.Total(instance_.memory, buffers, workspace) <= Known(instance_.pools[pool].memory_bytes)) return true;
   has_refused_memory_.store(true, std::memory_order_relaxed);
   return false;
 }
