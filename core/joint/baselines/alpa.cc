@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/known.h"
 #include "core/joint/baselines/alpa_table.h"
 
 namespace planwright {
@@ -206,7 +207,7 @@ class Alpa {
     JointChunk chunk{.first_layer = groups_[static_cast<std::size_t>(taken.first)], .recomputation = {}};
     for (int32_t layer = chunk.first_layer; layer < groups_[static_cast<std::size_t>(taken.end)]; ++layer) {
       const int32_t kind = question_.pricer.kinds()[static_cast<std::size_t>(layer)];
-      chunk.recomputation.push_back(*ModeOf(prices[static_cast<std::size_t>(kind)], choice.recomputation));
+      chunk.recomputation.push_back(Known(ModeOf(prices[static_cast<std::size_t>(kind)], choice.recomputation)));
     }
     return chunk;
   }

@@ -25,7 +25,7 @@ class Run {
     const auto mode = ModeOf(price, mode_);
     if (!mode.has_value()) return false;
     last_ = price.shared;
-    const LayerPrice::Mode& own = *price.modes[static_cast<std::size_t>(*mode)];
+    const LayerPrice::Mode& own = price.InMode(*mode);
     time_ps_ += price.forward_ps + price.backward_ps + own.extra_ps;
     state_ += price.state_bytes();
     kept_ += own.kept_bytes;

@@ -19,7 +19,7 @@ constexpr double kMicrosecondsPerMillisecond = 1'000;
 std::string Comments(const std::vector<TrainingRun>& runs, const EfficiencyFit& fit) {
   std::vector<double> errors;
   for (const JudgedRun& judged : JudgeRuns(runs, fit)) {
-    if (judged.StepError().has_value()) errors.push_back(*judged.StepError());
+    if (const auto error = judged.StepError(); error.has_value()) errors.push_back(*error);
   }
   const ErrorSummary summary = Summarise(errors);
   std::string text = absl::StrFormat(

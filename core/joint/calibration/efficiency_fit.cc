@@ -7,6 +7,7 @@
 #include <optional>
 #include <utility>
 
+#include "core/base/known.h"
 #include "core/joint/cost/training_efficiency.h"
 
 namespace planwright {
@@ -94,6 +95,8 @@ double Huber(double error) {
 struct Sample {
   const TrainingRun* run = nullptr;
   RunSetting setting;
+  // As measured.
+  double step_seconds = 0;
   double weight = 1;
   double error = 0;
 };
@@ -150,14 +153,15 @@ class Fitter {
     const RunSetting setting = AssumedSetting(run, efficiency);
     if (!PredictRun(run, efficiency, setting).has_value()) return;
     const double weight = (run.is_core ? 1 : kWeightOfOthers) * (run.micro_batch.has_value() ? 1 : kWeightOfOthers);
-    samples_[run.family].push_back({.run = &run, .setting = setting, .weight = weight});
+    samples_[run.family].push_back(
+        {.run = &run, .setting = setting, .step_seconds = *run.step_seconds, .weight = weight});
   }
 
   void Predict(const std::string& family) {
     const TrainingEfficiency efficiency = Now(family);
     for (Sample& sample : samples_[family]) {
-      const auto prediction = PredictRun(*sample.run, efficiency, sample.setting);
-      sample.error = std::log(prediction->step_seconds / *sample.run->step_seconds);
+      const RunPrediction prediction = Known(PredictRun(*sample.run, efficiency, sample.setting));
+      sample.error = std::log(prediction.step_seconds / sample.step_seconds);
     }
   }
 

@@ -6,6 +6,8 @@
 #include <set>
 #include <string>
 
+#include "core/base/known.h"
+
 namespace planwright {
 namespace {
 
@@ -28,10 +30,10 @@ bool AreLaidOutAlike(const JudgedRun& a, const JudgedRun& b) {
 
 // Seconds per sample.
 double Measured(const JudgedRun& judged) {
-  return *judged.run->step_seconds / static_cast<double>(judged.run->global_batch);
+  return Known(judged.run->step_seconds) / static_cast<double>(judged.run->global_batch);
 }
 double Predicted(const JudgedRun& judged) {
-  return judged.prediction->step_seconds / static_cast<double>(judged.run->global_batch);
+  return Known(judged.prediction).step_seconds / static_cast<double>(judged.run->global_batch);
 }
 
 }  // namespace

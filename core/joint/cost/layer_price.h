@@ -6,9 +6,11 @@
 #define PLANWRIGHT_CORE_JOINT_COST_LAYER_PRICE_H_
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 
+#include "core/base/known.h"
 #include "core/model/joint.h"
 
 namespace planwright {
@@ -64,6 +66,8 @@ struct LayerPrice {
   // Where the layer cannot run on ranks so spread, of all this output_bytes alone counts: what goes through a boundary.
   bool can_run = true;
 
+  // REQUIRES: the layer has the mode.
+  const Mode& InMode(LayerRecomputation mode) const { return Known(modes[static_cast<std::size_t>(mode)]); }
   int64_t state_bytes() const { return parameter_bytes + gradient_bytes + optimizer_bytes; }
   // In any stage.
   int64_t least_state_bytes() const { return state_bytes() - shared.state_bytes(); }

@@ -8,6 +8,8 @@
 #include <tuple>
 #include <utility>
 
+#include "core/base/known.h"
+
 namespace planwright {
 namespace {
 
@@ -43,8 +45,8 @@ LayerPrice Measured(LayerPrice priced, const LayerPrice& plain, const LayerParts
   const double factor =
       plain.forward_ps > 0 ? static_cast<double>(forward_ps) / static_cast<double>(plain.forward_ps) : 1;
   for (std::size_t mode = 0; mode < priced.modes.size(); ++mode) {
-    if (!priced.modes[mode].has_value()) continue;
-    priced.modes[mode]->extra_ps = std::llround(static_cast<double>(plain.modes[mode]->extra_ps) * factor);
+    std::optional<LayerPrice::Mode>& own = priced.modes[mode];
+    if (own.has_value()) own->extra_ps = std::llround(static_cast<double>(Known(plain.modes[mode]).extra_ps) * factor);
   }
   auto& none = priced.modes[static_cast<std::size_t>(LayerRecomputation::kNone)];
   if (row.activation_bytes.has_value() && none.has_value()) none->kept_bytes = *row.activation_bytes;

@@ -33,12 +33,11 @@ class StageSum {
     const int32_t last = static_cast<int32_t>(pricer_.kinds().size()) - 1;
     for (int32_t layer = chunk.first_layer; layer < chunk.end_layer(); ++layer) {
       const LayerPrice& price = PriceOf(layer);
-      const auto mode =
-          static_cast<std::size_t>(chunk.recomputation[static_cast<std::size_t>(layer - chunk.first_layer)]);
-      const int64_t kept = price.modes[mode]->kept_bytes;
+      const LayerRecomputation mode = chunk.recomputation[static_cast<std::size_t>(layer - chunk.first_layer)];
+      const auto& [extra_ps, kept] = price.InMode(mode);
       const int64_t later = is_split_ ? price.weights_ps : 0;
       cost.forward_ps += price.forward_ps;
-      cost.backward_ps += price.backward_ps - later + price.modes[mode]->extra_ps;
+      cost.backward_ps += price.backward_ps - later + extra_ps;
       cost.weights_ps += later;
       cost.kept_bytes += kept;
       cost.changing_bytes += std::max(kept, price.weights_kept_bytes);
@@ -48,7 +47,7 @@ class StageSum {
       if (layer == 0 || layer == last) ends_bytes_ += price.ends_bytes;
       if (layer == last) shared_ = price.shared;
       recomputed_ = std::max(recomputed_, price.recomputed_bytes);
-      any_full_ = any_full_ || mode == static_cast<std::size_t>(LayerRecomputation::kFull);
+      any_full_ = any_full_ || mode == LayerRecomputation::kFull;
     }
     most_held_ = std::max(most_held_, held);
     const bool is_last = chunk.end_layer() == last + 1;

@@ -29,10 +29,12 @@ struct LayerKind {
 LayerModes LeastModesOf(const LayerModes& a, const LayerModes& b) {
   LayerModes least = a;
   for (std::size_t mode = 0; mode < least.size(); ++mode) {
-    if (!b[mode].has_value()) continue;
-    if (!least[mode].has_value()) least[mode] = b[mode];
-    least[mode]->extra_ps = std::min(least[mode]->extra_ps, b[mode]->extra_ps);
-    least[mode]->kept_bytes = std::min(least[mode]->kept_bytes, b[mode]->kept_bytes);
+    std::optional<LayerPrice::Mode>& own = least[mode];
+    const std::optional<LayerPrice::Mode>& other = b[mode];
+    if (!own.has_value()) own = other;
+    if (!own.has_value() || !other.has_value()) continue;
+    own->extra_ps = std::min(own->extra_ps, other->extra_ps);
+    own->kept_bytes = std::min(own->kept_bytes, other->kept_bytes);
   }
   return least;
 }

@@ -10,13 +10,14 @@
 #include <variant>
 
 #include "absl/status/status.h"
+#include "core/base/known.h"
 #include "core/cost/terms/transfer.h"
 #include "core/joint/cost/pair_links.h"
 
 namespace planwright {
 namespace {
 
-TrainingLink LinkOf(const LinkSpeed& speed) { return {*speed.bandwidth_bytes_per_second, speed.latency.count()}; }
+TrainingLink LinkOf(const LinkSpeed& speed) { return {Known(speed.bandwidth_bytes_per_second), speed.latency.count()}; }
 
 // Above it pairs are looked up in the network.
 constexpr std::size_t kMostTabledDevices = 512;

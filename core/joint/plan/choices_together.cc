@@ -47,7 +47,8 @@ class ChoicesTogether {
       : request_(request), settings_(request.settings), layers_(static_cast<int64_t>(request.pricer.kinds().size())) {}
 
   std::optional<Shortage> WhyNone() {
-    if (settings_.num_stages.value_or(1) > layers_) return TooManyStages();
+    const std::optional<int32_t>& num_stages = settings_.num_stages;
+    if (num_stages.has_value() && *num_stages > layers_) return TooManyStages(*num_stages);
     const std::set<BatchDivision> divisions = DivisionsOfBatch();
     if (divisions.empty()) {
       return NotSupported(
@@ -67,11 +68,11 @@ class ChoicesTogether {
   }
 
  private:
-  Shortage TooManyStages() const {
+  Shortage TooManyStages(int32_t num_stages) const {
     return {.resource = "operators",
             .subject = "",
-            .description = absl::StrCat(CountedText(*settings_.num_stages, "stage"),
-                                        " are asked for, and the model has ", CountedText(layers_, "layer"))};
+            .description = absl::StrCat(CountedText(num_stages, "stage"), " are asked for, and the model has ",
+                                        CountedText(layers_, "layer"))};
   }
 
   // With spreads by stage the data degree divides each micro-batch, which makes the same products.

@@ -68,7 +68,7 @@ class MixSearch {
       plan.simulated_bound = plan.simulated_step;
     } else if (!is_network() && best_ps() < plan.step.count()) {
       // By less than the gap, of a kind that no search starts from.
-      TakePlan(answer);
+      TakePlan(*best_, answer);
     }
     plan.step_bound = std::min(plan.step_bound, Picoseconds(bound_ps_));
     plan.simulated_bound = std::min(plan.simulated_bound, Picoseconds(SimulatedBound(plan.simulated_bound.count())));
@@ -80,9 +80,9 @@ class MixSearch {
 
  private:
   // Puts the best plan in the place of another one, whose proofs and comparisons hold of it too.
-  void TakePlan(JointAnswer& answer) const {
-    JointPlan other = std::exchange(answer.plan, best_->plan);
-    answer.training = best_->training;
+  static void TakePlan(const JointAnswer& best, JointAnswer& answer) {
+    JointPlan other = std::exchange(answer.plan, best.plan);
+    answer.training = best.training;
     answer.plan.step_bound = std::min(other.step_bound, answer.plan.step);
     answer.plan.simulated_bound = std::min(other.simulated_bound, answer.plan.simulated_step);
     answer.plan.uniform_configurations = std::move(other.uniform_configurations);

@@ -15,6 +15,7 @@
 #include "absl/strings/str_format.h"
 #include "core/base/infeasibility.h"
 #include "core/base/interruption.h"
+#include "core/base/known.h"
 #include "core/base/status_macros.h"
 #include "core/base/units.h"
 #include "core/joint/cost/stage_cost.h"
@@ -296,13 +297,13 @@ class FewestDevices {
 
   // Keeps the plan on so many devices, if it reaches the target; of one that does not its step. REQUIRES: reply.plan.
   void Note(const DeviceCounts& counts, Reply reply) {
+    JointPlan plan = Known(std::move(reply.plan));
     if (reply.decision != Decision::kReached) {
-      best_ = std::min(best_.value_or(reply.plan->step), reply.plan->step);
+      best_ = std::min(best_.value_or(plan.step), plan.step);
       return;
     }
-    SimulateJointPlan(question_.pricer, DeviceRow(reply.row), *reply.plan);
-    Keep({counts,
-          {.plan = *std::move(reply.plan), .training = std::move(reply.row), .is_interrupted = true, .counters = {}}});
+    SimulateJointPlan(question_.pricer, DeviceRow(reply.row), plan);
+    Keep({counts, {.plan = std::move(plan), .training = std::move(reply.row), .is_interrupted = true, .counters = {}}});
   }
 
   void Keep(Found found) {
@@ -407,13 +408,14 @@ class FewestDevices {
     return InfeasibleError(infeasibility);
   }
 
-  // All devices miss the target. REQUIRES: best_.
+  // All devices miss the target. REQUIRES: best_, and a target.
   absl::Status WhyNot(Decision decision) const {
     if (CheckInterruption(limits_) == Interruption::kCancelled) return NotWithinLimitsError(limits_);
     // As reports say it: what they print is reached.
-    const std::string found = absl::StrFormat(
-        "the best plan on all %d devices trains %.0f tokens/s, and %.15g are asked for", TotalOf(all_),
-        std::floor(TokensPerSecond(best_->count())), std::ceil(*question_.settings.target_tokens_per_second));
+    const std::string found =
+        absl::StrFormat("the best plan on all %d devices trains %.0f tokens/s, and %.15g are asked for", TotalOf(all_),
+                        std::floor(TokensPerSecond(Known(best_).count())),
+                        std::ceil(Known(question_.settings.target_tokens_per_second)));
     if (decision == Decision::kOpen) {
       if (CheckInterruption(limits_).has_value()) {
         return NoPlanFoundError(found + "; it is not proven that none does", SpentLimit::kTime);

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/known.h"
 #include "core/base/polling.h"
 #include "core/base/units.h"
 #include "core/base/violations.h"
@@ -88,10 +89,11 @@ class NetworkPlanner {
     }
     if (!IsEnough()) SearchNarrowScopes();
     if (!best_.has_value()) return NoPlan();
-    const int64_t simulated_bound = BoundSimulated();
+    const int64_t simulated_bound = BoundSimulated(best_->plan);
     for (LeftOut& each : without_) SearchWithout(each);
-    Complete(simulated_bound);
-    return *std::move(best_);
+    JointAnswer answer = Known(std::move(best_));
+    Complete(simulated_bound, answer);
+    return answer;
   }
 
  private:
@@ -254,7 +256,7 @@ class NetworkPlanner {
   // Looks for plans that do without a choice which the answer has made. What was found for the answer itself counts,
   // and what is found is one more answer where the request allows it.
   void SearchWithout(LeftOut& without) {
-    if (without.choice.does_without(best_->plan)) {
+    if (without.choice.does_without(Known(best_).plan)) {
       without.is_known = !poller_.ShouldStopNow();
       return;
     }
@@ -406,16 +408,16 @@ class NetworkPlanner {
   }
 
   // No plan's step takes less, task by task.
-  int64_t BoundSimulated() const {
-    int64_t simulated = best_->plan.simulated_step.count();
+  int64_t BoundSimulated(const JointPlan& best) const {
+    int64_t simulated = best.simulated_step.count();
     for (const TrainingCluster& order : OrdersOf(closest_)) {
       simulated = std::min(simulated, BoundSimulatedStep(RequestOn(order, question_.settings), simulated, limits_));
     }
     return simulated;
   }
 
-  void Complete(int64_t simulated_bound) {
-    JointPlan& plan = best_->plan;
+  void Complete(int64_t simulated_bound, JointAnswer& answer) {
+    JointPlan& plan = answer.plan;
     plan.step_bound = Picoseconds(std::min(std::max(bound_, floor_), plan.step.count()));
     plan.simulated_bound =
         Picoseconds(std::min(std::max(simulated_bound, simulated_floor_), plan.simulated_step.count()));
@@ -427,8 +429,8 @@ class NetworkPlanner {
       const auto step = each.best.has_value() ? std::optional(each.best->plan.step) : std::nullopt;
       plan.worth.push_back({each.choice.what, step});
     }
-    best_->is_interrupted = is_interrupted_;
-    best_->counters = counters_;
+    answer.is_interrupted = is_interrupted_;
+    answer.counters = counters_;
   }
 
   const JointQuestion& question_;

@@ -149,10 +149,11 @@ class StartPlanner {
     int64_t slot = 0;
     for (std::size_t s = 0; s < plan.stages.size(); ++s) {
       const int64_t devices = plan.stages[s].degrees.devices();
+      const std::optional<DeviceClassId> wanted =
+          plan.stages.size() == start_.classes.size() ? start_.classes[s] : std::nullopt;
       int64_t place = -1;
       for (int32_t number = std::max(0, row_.ClassOf(slot)); number < row_.num_classes() && place < 0; ++number) {
-        const bool is_wanted = plan.stages.size() != start_.classes.size() || !start_.classes[s].has_value() ||
-                               row_.At(number).device_class == *start_.classes[s];
+        const bool is_wanted = !wanted.has_value() || row_.At(number).device_class == *wanted;
         if (is_wanted) place = row_.NextBlock(number, slot, devices, in_racks);
       }
       if (place < 0) return false;

@@ -7,6 +7,7 @@
 #include <variant>
 
 #include "core/base/all_ids.h"
+#include "core/base/known.h"
 #include "core/cost/terms/cost_table.h"
 #include "core/joint/operators/operator_share.h"
 
@@ -31,20 +32,20 @@ class Builder {
       : graph_(graph),
         cluster_(cluster),
         problem_(problem),
+        joint_(Known(problem.joint)),
         devices_(devices),
-        samples_(problem.joint->micro_batch_samples.front()) {}
+        samples_(joint_.micro_batch_samples.front()) {}
 
   RoundRobinInstance Build() {
     OrderOperators();
     AddEdges();
-    const JointSettings& joint = *problem_.joint;
-    instance_.tensor_degrees = joint.tensor_degrees;
-    for (const int32_t degree : joint.tensor_degrees) AddDegree(degree);
-    instance_.micro_batches = joint.global_batch / samples_;
+    instance_.tensor_degrees = joint_.tensor_degrees;
+    for (const int32_t degree : joint_.tensor_degrees) AddDegree(degree);
+    instance_.micro_batches = joint_.global_batch / samples_;
     instance_.devices = static_cast<int64_t>(devices_.size());
     const int64_t most = std::min(instance_.micro_batches, instance_.devices);
     for (int32_t degree = 1; degree <= most; ++degree) {
-      const std::vector<int32_t>& allowed = joint.data_degrees;
+      const std::vector<int32_t>& allowed = joint_.data_degrees;
       const bool may_be = allowed.empty() || std::find(allowed.begin(), allowed.end(), degree) != allowed.end();
       if (may_be && instance_.micro_batches % degree == 0) instance_.data_degrees.push_back(degree);
     }
@@ -55,8 +56,8 @@ class Builder {
     }
     instance_.reserved_bytes = problem_.memory_model.reserved_bytes;
     const auto& uniform = std::get<UniformInterconnect>(cluster_.interconnect);
-    instance_.bytes_per_second = std::llround(std::clamp(*uniform.bandwidth_bytes_per_second, 1.0, 0x1p62));
-    instance_.num_stages = joint.num_stages;
+    instance_.bytes_per_second = std::llround(std::clamp(Known(uniform.bandwidth_bytes_per_second), 1.0, 0x1p62));
+    instance_.num_stages = joint_.num_stages;
     return std::move(instance_);
   }
 
@@ -126,7 +127,7 @@ class Builder {
                           .kept_bytes = Whole(share.kept),
                           .fixed_bytes = fixed(share.workspace),
                           .again = std::nullopt};
-    const std::vector<LayerRecomputation>& modes = problem_.joint->recomputation;
+    const std::vector<LayerRecomputation>& modes = joint_.recomputation;
     const bool may_be = std::find(modes.begin(), modes.end(), LayerRecomputation::kFull) != modes.end();
     if (share.again.has_value() && may_be) {
       op.again = {.extra_ps = Whole(share.again->extra),
@@ -139,6 +140,7 @@ class Builder {
   const OperatorGraph& graph_;
   const Cluster& cluster_;
   const ResolvedProblem& problem_;
+  const JointSettings& joint_;
   const std::vector<DeviceId>& devices_;
   const int64_t samples_;
   RoundRobinInstance instance_;

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "core/base/interruption.h"
+#include "core/base/known.h"
 #include "core/base/polling.h"
 #include "core/joint/roundrobin/again_choice.h"
 #include "core/joint/roundrobin/ideal_list.h"
@@ -233,17 +234,18 @@ class Search {
                             .again = {},
                             .tensor_degree = instance_.tensor_degrees[label.degree],
                             .data_degree = label.data};
-      const StageSums sums = *loads_.SumsOf(span);
+      const StageSums sums = Known(loads_.SumsOf(span));
       const int64_t in_flight = InFlight(label.ranks, label.data);
       const int64_t missing = loads_.MissingBytes(sums, in_flight);
       if (missing > 0) {
-        stage.again = *ChooseAgain(loads_.ItemsOf(span, in_flight), missing, loads_.SparePs(sums, label.data, cap),
-                                   AgainAim::kLeast, poller_)
-                           .operators;
+        stage.again = Known(ChooseAgain(loads_.ItemsOf(span, in_flight), missing, loads_.SparePs(sums, label.data, cap),
+                                        AgainAim::kLeast, poller_)
+                                .operators);
       }
       int64_t extra = 0;
       for (const int32_t op : stage.again) {
-        extra += instance_.operators[label.degree][static_cast<std::size_t>(op)]->again->extra_ps;
+        const auto& priced = instance_.operators[label.degree][static_cast<std::size_t>(op)];
+        extra += Known(Known(priced).again).extra_ps;
       }
       longest = std::max(longest, loads_.LoadPs(sums, extra, label.data));
       stages.push_back(std::move(stage));

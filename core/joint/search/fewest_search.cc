@@ -110,7 +110,7 @@ class FewestSearch {
       const DeviceInterval interval = Narrowed(pass, family, open);
       if (interval.devices >= outcome_.devices) continue;
       const StagePass::Fewest found = pass.LeastDevices(WindowOf(interval), outcome_.devices - 1);
-      if (found.pipeline.has_value()) Offer(space, family, options, found);
+      if (found.pipeline.has_value()) Offer(space, family, options, *found.pipeline, found.devices);
       if (is_timed()) Split(pass, family, interval, found, open);
     }
   }
@@ -160,9 +160,9 @@ class FewestSearch {
   }
 
   void Offer(const JointSpace& space, const PipelineFamily& family, const std::vector<SpreadOption>& options,
-             const StagePass::Fewest& found) {
-    outcome_.devices = found.devices;
-    outcome_.plan = PlanOfPipeline(family, PipelineOrder::kOneFOneB, space.settings.per_stage, *found.pipeline, places_,
+             const StagePipeline& pipeline, int64_t devices) {
+    outcome_.devices = devices;
+    outcome_.plan = PlanOfPipeline(family, PipelineOrder::kOneFOneB, space.settings.per_stage, pipeline, places_,
                                    options, ModesThatFit);
   }
 

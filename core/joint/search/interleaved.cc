@@ -215,9 +215,9 @@ class InterleavedSearch {
     LayerPasses passes{transfers, transfers};
     for (int32_t layer = run.first; layer < run.end; ++layer) {
       const LayerPrice& price = table.PriceOf(layer);
-      const auto mode = static_cast<std::size_t>(modes[static_cast<std::size_t>(layer - run.first)]);
+      const LayerRecomputation mode = modes[static_cast<std::size_t>(layer - run.first)];
       passes.forward += price.forward_ps;
-      passes.backward += price.backward_ps + price.modes[mode]->extra_ps;
+      passes.backward += price.backward_ps + price.InMode(mode).extra_ps;
     }
     return passes;
   }
@@ -228,9 +228,9 @@ class InterleavedSearch {
     LayerChain chain;
     for (int32_t layer = 0; layer < space_.num_layers(); ++layer) {
       const LayerPrice& price = table.PriceOf(layer);
-      const auto chosen = static_cast<std::size_t>(modes[static_cast<std::size_t>(layer)]);
+      const LayerRecomputation chosen = modes[static_cast<std::size_t>(layer)];
       chain.layers.push_back(
-          {price.forward_ps, price.backward_ps + (counts_extra ? price.modes[chosen]->extra_ps : 0)});
+          {price.forward_ps, price.backward_ps + (counts_extra ? price.InMode(chosen).extra_ps : 0)});
       chain.cut.push_back(table.TransferBeforePs(layer, link));
     }
     chain.cut.push_back(0);

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/base/interruption.h"
+#include "core/base/known.h"
 #include "core/base/units.h"
 
 namespace planwright {
@@ -43,8 +44,9 @@ LayerGroup AllowedModes(const LayerPrice& price, const std::array<bool, kNumReco
 std::optional<int64_t> LeastKeptBytesOf(const LayerGroup& group, bool again) {
   std::optional<int64_t> least;
   for (std::size_t mode = 0; mode < group.modes.size(); ++mode) {
-    if (!group.modes[mode].has_value() || (mode == kFullMode && !again)) continue;
-    least = std::min(least.value_or(group.modes[mode]->kept_bytes), group.modes[mode]->kept_bytes);
+    const std::optional<LayerPrice::Mode>& own = group.modes[mode];
+    if (!own.has_value() || (mode == kFullMode && !again)) continue;
+    least = std::min(least.value_or(own->kept_bytes), own->kept_bytes);
   }
   return least;
 }
@@ -130,9 +132,9 @@ LongestPasses StageTable::PassesPs(int32_t first, int32_t end, bool is_split) co
 
 std::vector<LayerRecomputation> StageTable::FirstLayersAgain(int32_t first, int32_t end) const {
   std::vector<LayerRecomputation> modes(static_cast<std::size_t>(end - first), LayerRecomputation::kNone);
-  const int32_t begin = std::max(first, first_layers_again_->ends);
-  const int32_t stop =
-      std::min({end, begin + first_layers_again_->count, segments_.num_layers() - first_layers_again_->ends});
+  const auto& [count, ends] = Known(first_layers_again_);
+  const int32_t begin = std::max(first, ends);
+  const int32_t stop = std::min({end, begin + count, segments_.num_layers() - ends});
   for (int32_t layer = begin; layer < stop; ++layer) {
     if (!PriceOf(layer).modes[kFullMode].has_value()) continue;
     modes[static_cast<std::size_t>(layer - first)] = LayerRecomputation::kFull;
@@ -232,8 +234,9 @@ int64_t StageTable::TimeInModePs(int32_t first, int32_t end, const HeldMicroBatc
   for (const auto& [kind, count] : segments_.CountsOf(segments_.Of(first, end))) {
     const auto at = static_cast<std::size_t>(kind);
     const std::size_t chosen = ModeOf(at, mode);
-    extra += count * groups_[at].modes[chosen]->extra_ps;
-    const int64_t of_one = held.BytesOf(groups_[at].modes[chosen]->kept_bytes, prices_[at].weights_kept_bytes);
+    const auto& [extra_ps, kept_bytes] = Known(groups_[at].modes[chosen]);
+    extra += count * extra_ps;
+    const int64_t of_one = held.BytesOf(kept_bytes, prices_[at].weights_kept_bytes);
     kept = SaturatingAdd(kept, SaturatingMultiply(count, of_one));
     is_any_full = is_any_full || chosen == static_cast<std::size_t>(LayerRecomputation::kFull);
   }
@@ -262,7 +265,7 @@ int64_t StageTable::TransferBeforePs(int32_t layer, const TrainingLink& link) co
 
 std::vector<LayerRecomputation> StageTable::Modes(int32_t first, int32_t end, const HeldMicroBatches& held) const {
   if (first_layers_again_.has_value()) return FirstLayersAgain(first, end);
-  return ModesOf(first, end, *Choose(first, end, held));
+  return ModesOf(first, end, Known(Choose(first, end, held)));
 }
 
 std::vector<std::vector<LayerRecomputation>> StageTable::ModesOfRuns(const std::vector<LayerRun>& runs,

@@ -85,7 +85,7 @@ class StageSlicer {
     const LayerPrice& price = prices_[kind];
     LayerParts parts = parts_.empty() ? LayerParts() : parts_[kind];
     const int64_t later = is_split_ ? price.weights_ps : 0;
-    const int64_t extra = price.modes[static_cast<std::size_t>(mode)]->extra_ps;
+    const int64_t extra = price.InMode(mode).extra_ps;
     if (mode == LayerRecomputation::kFull) AddTo(parts.backward, parts.again);
     slices.forward.push_back(SliceOf(price.forward_ps, parts.forward));
     slices.backward.push_back(SliceOf(price.backward_ps - later + extra, parts.backward));
