@@ -8,6 +8,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "core/base/known.h"
 #include "core/base/quantity_text.h"
 
 namespace planwright {
@@ -184,7 +185,7 @@ void CheckProofOfTime(const Plan& plan, Picoseconds best, Picoseconds objective,
 void CheckProofOfDevices(const Plan& plan, Violations& violations) {
   bool is_proven = false;
   for (const Bound& bound : plan.bounds) {
-    is_proven |= bound.scope == BoundScope::kFewerDevices && bound.value > *plan.problem.target_period;
+    is_proven |= bound.scope == BoundScope::kFewerDevices && bound.value > Known(plan.problem.target_period);
   }
   const Provenance& provenance = plan.provenance;
   if (provenance.proven_optimal != is_proven) {

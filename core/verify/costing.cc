@@ -9,6 +9,7 @@
 #include <variant>
 #include <vector>
 
+#include "core/base/known.h"
 #include "core/base/units.h"
 #include "core/verify/charges.h"
 #include "core/verify/facts/backward_contiguity.h"
@@ -42,7 +43,8 @@ int64_t HeldTogether(const ResolvedProblem& problem, bool through_host, int64_t 
 
 // Micro-batches that all replicas of a stage do in a step.
 int64_t OfStep(const ResolvedProblem& problem, int64_t replicas) {
-  return problem.replication == Replication::kUniform ? replicas * *problem.micro_batches : *problem.micro_batches;
+  const int64_t own = Known(problem.micro_batches);
+  return problem.replication == Replication::kUniform ? replicas * own : own;
 }
 
 // Turns of transfers beside a stage that receives and gives back for `carried` and has an undivided load of `load`.
@@ -212,7 +214,7 @@ class Costing {
     const DeviceClass& device_class = cluster_.class_of(stage.devices.front());
     JudgedWork work;
     for (const OperatorId op : stage.operators) {
-      const JudgedTime time = TimeOn(graph_.operators[op.index()], device_class, problem_.workload).value();
+      const JudgedTime time = Known(TimeOn(graph_.operators[op.index()], device_class, problem_.workload));
       work.forward.compute += time.forward;
       work.backward.compute += time.backward;
       if (time.estimated) ++plan_.estimate.estimated_operators;

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "core/base/known.h"
 #include "core/verify/facts/operator_time.h"
 #include "core/verify/facts/precedence.h"
 
@@ -148,9 +149,8 @@ JudgedSchedule ScheduleSubgraphs(const ResolvedInput& input, const Assignment& a
       end += loads[unit.stage];
     } else {
       const DeviceClass& device_class = input.cluster.class_of(assignment.stages[unit.stage].devices.front());
-      end += TimeOn(input.graph.operators[unit.first_operator.index()], device_class, input.problem.workload)
-                 .value()
-                 .total();
+      const Operator& op = input.graph.operators[unit.first_operator.index()];
+      end += Known(TimeOn(op, device_class, input.problem.workload)).total();
     }
     schedule.latency = std::max(schedule.latency, end);
     auto next = std::lower_bound(precedences.begin(), precedences.end(), index,

@@ -19,7 +19,7 @@ class ChoiceRules {
   ChoiceRules(const JointChoices& choices, const std::vector<DeviceId>& usable, Violations& violations)
       : choices_(choices),
         plan_(choices.plan()),
-        settings_(*choices.problem.joint),
+        settings_(choices.settings()),
         usable_(usable),
         violations_(violations) {}
 

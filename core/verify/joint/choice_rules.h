@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/known.h"
 #include "core/base/violations.h"
 #include "core/joint/cost/layer_pricer.h"
 #include "core/model/cluster.h"
@@ -30,7 +31,8 @@ struct JointChoices {
   // By class and node: usable devices.
   std::map<std::pair<DeviceClassId, int64_t>, int64_t> node_sizes;
 
-  const JointPlan& plan() const { return *placement.joint; }
+  const JointSettings& settings() const { return Known(problem.joint); }
+  const JointPlan& plan() const { return Known(placement.joint); }
   int64_t num_stages() const { return static_cast<int64_t>(plan().stages.size()); }
   bool is_interleaved() const { return plan().order == PipelineOrder::kInterleaved; }
   // The run-th run of layers of the model, in the order of the layers.

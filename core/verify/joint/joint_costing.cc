@@ -250,7 +250,7 @@ class JointCosting {
 
   // Layers that have none of the modes that may be chosen take any that they have.
   bool MayChoose(const LayerPrice& price, LayerRecomputation mode) const {
-    const std::vector<LayerRecomputation>& listed = choices_.problem.joint->recomputation;
+    const std::vector<LayerRecomputation>& listed = choices_.settings().recomputation;
     const auto exists = [&](LayerRecomputation other) {
       return price.modes[static_cast<std::size_t>(other)].has_value();
     };
@@ -422,7 +422,7 @@ class JointCosting {
   double StepSeconds() const {
     return static_cast<double>(std::max<int64_t>(joint_.step.count(), 1)) / kPicosecondsPerSecond;
   }
-  double SamplesPerSecond() const { return static_cast<double>(choices_.problem.joint->global_batch) / StepSeconds(); }
+  double SamplesPerSecond() const { return static_cast<double>(choices_.settings().global_batch) / StepSeconds(); }
 
   void AddRates() {
     joint_.tokens_per_second = SamplesPerSecond() * static_cast<double>(choices_.pricer.tokens_per_sample());

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "core/base/known.h"
 #include "core/verify/joint/joint_costing.h"
 #include "core/verify/joint/round_robin_costing.h"
 
@@ -18,14 +19,18 @@ constexpr double kRelativeTolerance = 1e-9;
 class Comparison {
  public:
   Comparison(const Plan& stated, const Plan& fresh, Violations& violations)
-      : stated_(stated), fresh_(fresh), violations_(violations) {}
+      : stated_(stated),
+        fresh_(fresh),
+        stated_joint_(Known(stated.joint)),
+        fresh_joint_(Known(fresh.joint)),
+        violations_(violations) {}
 
   void Run() {
     CompareSteps();
     for (std::size_t s = 0; s < fresh_.stages.size(); ++s) {
       const std::string path = absl::StrCat("plan.stages[", s, "]");
       CompareStage(stated_.stages[s], fresh_.stages[s], path);
-      CompareJoint(stated_.joint->stages[s], fresh_.joint->stages[s], path + ".joint");
+      CompareJoint(stated_joint_.stages[s], fresh_joint_.stages[s], path + ".joint");
     }
     CompareDevices();
     CompareRates();
@@ -49,8 +54,8 @@ class Comparison {
 
   void CompareSteps() {
     Same(stated_.objective, fresh_.objective, "plan.objective_ms");
-    Same(stated_.joint->step, fresh_.joint->step, "plan.joint.step");
-    Same(stated_.joint->simulated_step, fresh_.joint->simulated_step, "plan.joint.simulated_step_ms");
+    Same(stated_joint_.step, fresh_joint_.step, "plan.joint.step");
+    Same(stated_joint_.simulated_step, fresh_joint_.simulated_step, "plan.joint.simulated_step_ms");
   }
 
   void CompareStage(const Stage& stated, const Stage& fresh, const std::string& path) {
@@ -102,10 +107,9 @@ class Comparison {
   }
 
   void CompareRates() {
-    const JointPlan& joint = *stated_.joint;
-    Near(joint.tokens_per_second, fresh_.joint->tokens_per_second, "plan.joint.tokens_per_second");
-    Near(joint.peak_share_in_use, fresh_.joint->peak_share_in_use, "plan.joint.peak_share_in_use");
-    Near(joint.peak_share, fresh_.joint->peak_share, "plan.joint.peak_share");
+    Near(stated_joint_.tokens_per_second, fresh_joint_.tokens_per_second, "plan.joint.tokens_per_second");
+    Near(stated_joint_.peak_share_in_use, fresh_joint_.peak_share_in_use, "plan.joint.peak_share_in_use");
+    Near(stated_joint_.peak_share, fresh_joint_.peak_share, "plan.joint.peak_share");
     const Estimate& stated = stated_.estimate;
     const Estimate& fresh = fresh_.estimate;
     Same(stated.step_time, fresh.step_time, "plan.estimate.step_time_ms");
@@ -117,7 +121,7 @@ class Comparison {
   }
 
   void CheckBounds() {
-    const JointPlan& joint = *stated_.joint;
+    const JointPlan& joint = stated_joint_;
     Require(stated_.lower_bound == joint.step_bound && joint.step_bound <= joint.step, "plan.lower_bound_ms",
             "must be the bound of the closed form and at most it");
     Require(joint.simulated_bound <= joint.simulated_step, "plan.joint.simulated_bound_ms",
@@ -131,6 +135,8 @@ class Comparison {
 
   const Plan& stated_;
   const Plan& fresh_;
+  const JointPlan& stated_joint_;
+  const JointPlan& fresh_joint_;
   Violations& violations_;
 };
 

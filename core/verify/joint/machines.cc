@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <optional>
 #include <utility>
 #include <variant>
 
@@ -37,9 +38,8 @@ void Machines::AddRings(const std::vector<HierarchyInterconnect::Level>& levels,
     const Ring& below = rings_.back();
     if (levels[level].fan_out == 1) continue;
     double own = levels[level].bandwidth_bytes_per_second;
-    if (levels[level].port_bandwidth_bytes_per_second.has_value()) {
-      own = std::min(own, *levels[level].port_bandwidth_bytes_per_second / static_cast<double>(below.devices));
-    }
+    const std::optional<double>& port = levels[level].port_bandwidth_bytes_per_second;
+    if (port.has_value()) own = std::min(own, *port / static_cast<double>(below.devices));
     const MachineLink link{std::min(below.link.bytes_per_second, own),
                            std::max(below.link.latency_ps, levels[level].latency.count())};
     rings_.push_back({below.devices * levels[level].fan_out, link});

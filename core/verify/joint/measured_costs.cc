@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <cstddef>
 #include <limits>
+#include <optional>
 
 #include "absl/strings/str_cat.h"
+#include "core/base/known.h"
 
 namespace planwright::verify {
 namespace {
@@ -69,15 +71,15 @@ std::string DifferenceOfMeasured(const LayerPrice& price, const MeasuredLayer& r
   compare("gradients of weights", price.weights_ps, backward * ShareOf(slowest.weights, slowest.backward),
           backward * ShareOf(fastest.weights, fastest.backward), ShareOf(backward, fastest.backward));
   for (std::size_t mode = 0; mode < price.modes.size(); ++mode) {
-    if (!price.modes[mode].has_value()) continue;
-    compare("recomputation", price.modes[mode]->extra_ps,
-            forward * ShareOf(slowest.modes[mode]->extra, slowest.forward),
-            forward * ShareOf(fastest.modes[mode]->extra, fastest.forward), ShareOf(forward, fastest.forward));
+    const std::optional<LayerPrice::Mode>& stated = price.modes[mode];
+    if (!stated.has_value()) continue;
+    compare("recomputation", stated->extra_ps, forward * ShareOf(Known(slowest.modes[mode]).extra, slowest.forward),
+            forward * ShareOf(Known(fastest.modes[mode]).extra, fastest.forward), ShareOf(forward, fastest.forward));
   }
   constexpr auto kNone = static_cast<std::size_t>(LayerRecomputation::kNone);
   const double kept =
-      row.activation_bytes.has_value() ? static_cast<double>(*row.activation_bytes) : costs.modes[kNone]->kept;
-  compare("kept bytes", price.modes[kNone]->kept_bytes, kept, kept, 0);
+      row.activation_bytes.has_value() ? static_cast<double>(*row.activation_bytes) : Known(costs.modes[kNone]).kept;
+  compare("kept bytes", Known(price.modes[kNone]).kept_bytes, kept, kept, 0);
   return difference;
 }
 

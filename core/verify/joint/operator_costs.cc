@@ -19,7 +19,8 @@ OperatorCosts::OperatorCosts(const OperatorGraph& graph, const std::vector<std::
   }
   operators_of_.resize(labels.size());
   for (std::size_t op = 0; op < layer_of_.size(); ++op) {
-    if (layer_of_[op].has_value()) operators_of_[*layer_of_[op]].push_back(op);
+    const std::optional<std::size_t>& layer = layer_of_[op];
+    if (layer.has_value()) operators_of_[*layer].push_back(op);
   }
   read_in_.resize(labels.size());
   leaving_.resize(labels.size());
@@ -48,7 +49,7 @@ void OperatorCosts::CheckLayers(Violations& violations) const {
     if (graph_.operators[tensor.producer.index()].pass == Pass::kBackward) continue;
     for (const OperatorId consumer : tensor.consumers) {
       if (graph_.operators[consumer.index()].pass == Pass::kBackward) continue;
-      if (*layer_of_[consumer.index()] >= *layer_of_[tensor.producer.index()]) continue;
+      if (LayerOf(consumer) >= LayerOf(tensor.producer)) continue;
       violations.Add("plan.stages",
                      absl::StrCat("must have layers in an order in which tensor \"", tensor.name, "\" goes forward"));
     }
@@ -82,7 +83,7 @@ const std::optional<std::map<std::size_t, LayoutPair>>& OperatorCosts::LayoutsIn
 }
 
 double OperatorCosts::BytesOf(const Tensor& tensor, Question& question) const {
-  const auto& layouts = LayoutsIn(*layer_of_[tensor.producer.index()], question);
+  const auto& layouts = LayoutsIn(LayerOf(tensor.producer), question);
   if (layouts.has_value()) {
     const std::optional<OperatorPart> part = PartIn(tensor.producer.index(), *layouts, question);
     if (part.has_value() && part->sent.has_value()) return *part->sent;
@@ -135,11 +136,10 @@ std::optional<RankCosts> OperatorCosts::CostsOf(std::size_t layer, const DeviceC
     const Tensor& tensor = graph_.tensors[read];
     const Operator& producer = graph_.operators[tensor.producer.index()];
     const bool is_made_whole =
-        *layer_of_[tensor.producer.index()] == layer && producer.variants.empty() && producer.pass == Pass::kForward;
+        LayerOf(tensor.producer) == layer && producer.variants.empty() && producer.pass == Pass::kForward;
     const bool is_read_again = std::any_of(tensor.consumers.begin(), tensor.consumers.end(), [&](OperatorId consumer) {
       const Operator& reader = graph_.operators[consumer.index()];
-      return *layer_of_[consumer.index()] == layer && !is_made_whole && reader.variants.empty() &&
-             reader.pass == Pass::kForward;
+      return LayerOf(consumer) == layer && !is_made_whole && reader.variants.empty() && reader.pass == Pass::kForward;
     });
     if (is_read_again && reads_again) kept_again += BytesOf(tensor, question);
   }

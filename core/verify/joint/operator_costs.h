@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/known.h"
 #include "core/base/violations.h"
 #include "core/model/cluster.h"
 #include "core/model/graph.h"
@@ -62,6 +63,8 @@ class OperatorCosts {
     double experts = 0;
   };
 
+  // Of an operator that CheckLayers finds in a layer.
+  std::size_t LayerOf(OperatorId op) const { return Known(layer_of_[op.index()]); }
   // State by sharding, and what ranks with the same parameters exchange. `costs` has passes without exchanges.
   void AddDataRanks(const DeviceClass& device, const TrainingEfficiency& efficiency, const RankSpread& spread,
                     const Held& held, RankCosts& costs) const;

@@ -375,11 +375,13 @@ std::string DifferenceOf(const LayerPrice& price, const RankCosts& costs) {
   compare_time("gradients of weights", price.weights_ps, costs.weights);
   compare("bytes kept for gradients of weights", price.weights_kept_bytes, costs.kept_for_weights);
   for (std::size_t mode = 0; mode < price.modes.size(); ++mode) {
-    if (price.modes[mode].has_value() != costs.modes[mode].has_value()) return "has other modes of recomputation";
-    if (!price.modes[mode].has_value()) continue;
-    compare_time("recomputation", price.modes[mode]->extra_ps, costs.modes[mode]->extra);
+    const auto& stated = price.modes[mode];
+    const auto& exact = costs.modes[mode];
+    if (stated.has_value() != exact.has_value()) return "has other modes of recomputation";
+    if (!stated.has_value() || !exact.has_value()) continue;
+    compare_time("recomputation", stated->extra_ps, exact->extra);
     const bool is_measured = price.is_measured && mode == static_cast<std::size_t>(LayerRecomputation::kNone);
-    if (!is_measured) compare("kept bytes", price.modes[mode]->kept_bytes, costs.modes[mode]->kept);
+    if (!is_measured) compare("kept bytes", stated->kept_bytes, exact->kept);
   }
   compare("recomputed bytes", price.recomputed_bytes, costs.recomputed);
   compare("workspace", price.workspace_bytes, costs.workspace);

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "core/base/known.h"
 #include "core/model/device_selection.h"
 #include "core/verify/joint/choice_rules.h"
 #include "core/verify/joint/operator_part.h"
@@ -47,9 +48,9 @@ class RoundRobinCosting {
       : graph_(graph),
         cluster_(cluster),
         problem_(problem),
-        settings_(*problem.joint),
+        settings_(Known(problem.joint)),
         placement_(placement),
-        joint_(*placement.joint),
+        joint_(Known(placement.joint)),
         usable_(SelectedDevices(cluster, problem.devices_to_use)),
         violations_(violations),
         stage_of_(graph.operators.size()) {}
@@ -175,7 +176,7 @@ class RoundRobinCosting {
   const DeviceClass& ClassOf(std::size_t s) const { return cluster_.class_of(placement_.stages[s].devices.front()); }
   int64_t BytesPerSecond() const {
     const auto& uniform = std::get<UniformInterconnect>(cluster_.interconnect);
-    return std::llround(std::clamp(*uniform.bandwidth_bytes_per_second, 1.0, 0x1p62));
+    return std::llround(std::clamp(Known(uniform.bandwidth_bytes_per_second), 1.0, 0x1p62));
   }
 
   // Bytes of parameters, gradients and optimizer for each of the parameters.

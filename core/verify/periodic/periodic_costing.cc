@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/known.h"
 #include "core/verify/facts/backward_contiguity.h"
 #include "core/verify/facts/estimate.h"
 #include "core/verify/facts/memory.h"
@@ -47,7 +48,7 @@ class PeriodicCosting {
     Picoseconds backward{0};
     const DeviceClass& device_class = cluster_.class_of(assigned.devices.front());
     for (const OperatorId op : assigned.operators) {
-      const JudgedTime time = TimeOn(graph_.operators[op.index()], device_class, problem_.workload).value();
+      const JudgedTime time = Known(TimeOn(graph_.operators[op.index()], device_class, problem_.workload));
       forward += time.forward;
       backward += time.backward;
       if (time.estimated) ++plan_.estimate.estimated_operators;
