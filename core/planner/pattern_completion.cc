@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/known.h"
 #include "core/cost/chain/chain_costs.h"
 #include "core/cost/chain/chain_sums.h"
 #include "core/model/chain.h"
@@ -36,7 +37,7 @@ struct Pipeline {
 
 bool IsReadable(const ResolvedInput& input, const Placement& placement) {
   const std::size_t most_stages = std::min(
-      kMaxStages, input.cluster.devices.size() * static_cast<std::size_t>(*input.problem.max_stages_per_device));
+      kMaxStages, input.cluster.devices.size() * static_cast<std::size_t>(Known(input.problem.max_stages_per_device)));
   return placement.stages.size() <= most_stages &&
          std::all_of(placement.stages.begin(), placement.stages.end(), [&](const Placement::Stage& stage) {
            return !stage.devices.empty() && stage.devices.front().index() < input.cluster.devices.size() &&
@@ -92,7 +93,7 @@ std::optional<PeriodicPattern> ShortestPattern(const Pipeline& pipeline, const S
   if (std::cmp_equal(allocation.size(), devices.count)) {
     const std::optional<Picoseconds> period = SmallestPeriod(chain, allocation, devices);
     if (!period.has_value()) return std::nullopt;
-    return ScheduleOneFOneBStar(chain, allocation, devices, *period)->pattern;
+    return Known(ScheduleOneFOneBStar(chain, allocation, devices, *period)).pattern;
   }
   if (allocation.size() > kMaxSearchedStages) return std::nullopt;
   SolveLimits bounded = limits;

@@ -10,6 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/base/interruption.h"
+#include "core/base/known.h"
 #include "core/base/quantity_text.h"
 #include "core/base/status_macros.h"
 #include "core/base/violations.h"
@@ -84,38 +85,37 @@ PlanningProblem ProblemOfRun(const PlanningProblem& problem, const Placement& pl
   return run;
 }
 
-// Micro-batches of all copies of the pipeline; nullopt: the problem does not say how many one does.
-std::optional<int32_t> MicroBatchesOfStep(const PlanningProblem& problem, const Plan& plan) {
-  if (!problem.micro_batches.has_value()) return std::nullopt;
+// Those of all copies of the pipeline, where the problem says how many one does.
+int32_t DefaultMicroBatches(const PlanningProblem& problem, const Plan& plan) {
+  if (!problem.micro_batches.has_value()) return kMicroBatchesPerStage * static_cast<int32_t>(plan.stages.size());
   const bool has_copies = problem.replication == Replication::kUniform && !plan.stages.empty();
   const int64_t copies = has_copies ? static_cast<int64_t>(plan.stages.front().replicas.size()) : 1;
   return static_cast<int32_t>(std::min<int64_t>(*problem.micro_batches * copies, std::numeric_limits<int32_t>::max()));
 }
 
 // `plan` is the placement, costed.
-absl::StatusOr<SimulationSettings> Resolve(const PlanningProblem& problem, const Plan& plan,
-                                           SimulationSettings settings) {
-  settings.schedule = settings.schedule.value_or(problem.schedule);
-  if (settings.schedule == ScheduleKind::kSteadyState) {
+absl::StatusOr<ResolvedSettings> Resolve(const PlanningProblem& problem, const Plan& plan,
+                                         const SimulationSettings& settings) {
+  ResolvedSettings resolved{.schedule = settings.schedule.value_or(problem.schedule),
+                            .micro_batches = settings.micro_batches.value_or(DefaultMicroBatches(problem, plan)),
+                            .recomputation = RecomputationOf(problem, settings),
+                            .contention = settings.contention.value_or(Contention::kExclusive),
+                            .collectives = settings.collectives,
+                            .order = settings.order};
+  if (resolved.schedule == ScheduleKind::kSteadyState) {
     const bool training = plan.problem.workload == Workload::kTraining;
-    settings.schedule = training ? ScheduleKind::kOneFOneB : ScheduleKind::kGpipe;
+    resolved.schedule = training ? ScheduleKind::kOneFOneB : ScheduleKind::kGpipe;
   }
-  if (!settings.micro_batches.has_value()) {
-    const auto stages = static_cast<int32_t>(plan.stages.size());
-    settings.micro_batches = MicroBatchesOfStep(problem, plan).value_or(kMicroBatchesPerStage * stages);
-  }
-  settings.recomputation = RecomputationOf(problem, settings);
-  settings.contention = settings.contention.value_or(Contention::kExclusive);
   if (settings.collectives != Collectives::kInPasses) {
     return ViolationAt("collectives", "must be IN_PASSES: only plans of the joint search have collectives in layers");
   }
-  if (*settings.micro_batches < 1) {
-    return ViolationAt("micro_batches", absl::StrCat("must be >= 1, is ", *settings.micro_batches));
+  if (resolved.micro_batches < 1) {
+    return ViolationAt("micro_batches", absl::StrCat("must be >= 1, is ", resolved.micro_batches));
   }
-  if (settings.schedule == ScheduleKind::kPeriodic && !settings.order.empty()) {
+  if (resolved.schedule == ScheduleKind::kPeriodic && !resolved.order.empty()) {
     return ViolationAt("order", "must be empty under PERIODIC, whose pattern is the order");
   }
-  return settings;
+  return resolved;
 }
 
 // Why the plan cannot run as a pipeline in both directions; empty: it can.
@@ -145,14 +145,14 @@ std::string ObjectionToChimera(const Cluster& cluster, const Plan& plan) {
 }
 
 absl::StatusOr<TaskList> UnrolledPattern(const PlanRequest& request, const CostTable& costs, const Plan& plan,
-                                         const SimulationSettings& settings) {
+                                         const ResolvedSettings& settings) {
   const std::optional<PeriodicPattern> pattern = PlacementOf(plan).pattern;
   if (!pattern.has_value()) return ViolationAt("plan.schedule", "states no pattern, and none could be found");
   std::vector<std::string> names;
   names.reserve(request.cluster.devices.size());
   for (const Device& device : request.cluster.devices) names.push_back(device.name);
   const auto [chain, devices, allocation] = ChainOfStages(request.graph, request.cluster, costs, plan);
-  ASSIGN_OR_RETURN(TaskList list, UnrollPattern(chain, devices, allocation, *pattern, names, *settings.micro_batches));
+  ASSIGN_OR_RETURN(TaskList list, UnrollPattern(chain, devices, allocation, *pattern, names, settings.micro_batches));
   for (TaskResource& resource : list.resources) {
     const bool is_device = resource.kind == TaskResource::Kind::kDevice;
     if (is_device) resource.initial_memory_bytes += plan.problem.memory_model.reserved_bytes;
@@ -162,7 +162,7 @@ absl::StatusOr<TaskList> UnrolledPattern(const PlanRequest& request, const CostT
 
 // Positions of devices in PipelineWork.
 absl::StatusOr<std::vector<GivenOrder>> OrdersOfRequest(const Cluster& cluster, const PipelineWork& work,
-                                                        const SimulationSettings& settings) {
+                                                        const ResolvedSettings& settings) {
   Violations violations;
   std::vector<GivenOrder> orders;
   for (std::size_t i = 0; i < settings.order.size(); ++i) {
@@ -180,23 +180,23 @@ absl::StatusOr<std::vector<GivenOrder>> OrdersOfRequest(const Cluster& cluster, 
 }
 
 absl::StatusOr<TaskList> ListOf(const PlanRequest& request, const CostTable& costs, const Plan& plan,
-                                const SimulationSettings& settings) {
+                                const ResolvedSettings& settings) {
   if (settings.schedule == ScheduleKind::kPeriodic) return UnrolledPattern(request, costs, plan, settings);
   const bool both_ways = settings.schedule == ScheduleKind::kChimera;
   const std::string objection = both_ways ? ObjectionToChimera(request.cluster, plan) : "";
   if (!objection.empty()) return ViolationAt("schedule", objection);
   const PipelineWork work = both_ways ? MeasureBidirectionalWork(request.graph, request.cluster, costs, plan)
                                       : MeasurePipelineWork(request.graph, request.cluster, costs, plan);
-  ScheduleSettings schedule{.kind = *settings.schedule,
-                            .micro_batches = *settings.micro_batches,
+  ScheduleSettings schedule{.kind = settings.schedule,
+                            .micro_batches = settings.micro_batches,
                             .recompute = settings.recomputation == MemoryModel::Recomputation::kFull,
-                            .alternates_links = *settings.contention == Contention::kExclusive,
+                            .alternates_links = settings.contention == Contention::kExclusive,
                             .order = {}};
   ASSIGN_OR_RETURN(schedule.order, OrdersOfRequest(request.cluster, work, settings));
   return BuildTaskList(work, schedule);
 }
 
-absl::Status CheckRuns(const TaskList& list, const SimulationSettings& settings) {
+absl::Status CheckRuns(const TaskList& list, const ResolvedSettings& settings) {
   const std::vector<int32_t> cycle = FindCycle(list);
   if (cycle.empty()) return absl::OkStatus();
   return ViolationAt(settings.order.empty() ? "plan.stages" : "order",
@@ -236,7 +236,7 @@ void AddAssumption(const PlanningProblem& problem, const Plan& plan, const Simul
   const bool stores =
       plan.problem.workload == Workload::kTraining && plan.problem.memory_model.kind == MemoryModel::Kind::kComponents;
   if (is_stated || !stores) return;
-  const int64_t most = std::min<int64_t>(std::ssize(plan.stages), *simulation.settings.micro_batches);
+  const int64_t most = std::min<int64_t>(std::ssize(plan.stages), simulation.settings.micro_batches);
   const std::string counted = problem.micro_batches.has_value()
                                   ? absl::StrCat("all ", *problem.micro_batches, ", as GPIPE has")
                                   : std::string("one, that of the steady state");
@@ -250,7 +250,7 @@ void AddScheduleWarnings(const OperatorGraph& graph, const Plan& plan, PlanSimul
     return std::any_of(op.costs.begin(), op.costs.end(),
                        [](const OperatorCost& cost) { return cost.backward_weight > Picoseconds(0); });
   });
-  const SimulationSettings& settings = simulation.settings;
+  const ResolvedSettings& settings = simulation.settings;
   const bool training = plan.problem.workload == Workload::kTraining;
   if (settings.schedule == ScheduleKind::kZeroBubbleH1 && training && !splits) {
     simulation.warnings.emplace_back("no operator states backward_weight_ms, so ZERO_BUBBLE_H1 has nothing to delay");
@@ -264,16 +264,16 @@ void AddScheduleWarnings(const OperatorGraph& graph, const Plan& plan, PlanSimul
 }
 
 absl::StatusOr<PlanSimulation> Run(const PlanRequest& request, const Plan& plan, const CostTable& costs,
-                                   SimulationSettings settings, const SolveLimits& limits) {
+                                   ResolvedSettings settings, const SolveLimits& limits) {
   PlanSimulation simulation;
   simulation.settings = std::move(settings);
   ASSIGN_OR_RETURN(simulation.list, ListOf(request, costs, plan, simulation.settings));
   RETURN_IF_ERROR(CheckRuns(simulation.list, simulation.settings));
   RETURN_IF_ERROR(CheckNotInterrupted(limits));
-  simulation.timeline = SimulateTasks(simulation.list, *simulation.settings.contention);
+  simulation.timeline = SimulateTasks(simulation.list, simulation.settings.contention);
   simulation.report = ReportOn(simulation.list, simulation.timeline);
-  if (IsAsynchronous(*simulation.settings.schedule)) {
-    simulation.period = SteadyPeriod(simulation.list, simulation.timeline, *simulation.settings.micro_batches);
+  if (IsAsynchronous(simulation.settings.schedule)) {
+    simulation.period = SteadyPeriod(simulation.list, simulation.timeline, simulation.settings.micro_batches);
   }
   simulation.memory_limits = MemoryLimits(request.cluster, simulation.list);
   AddMemoryWarnings(simulation);
@@ -282,16 +282,16 @@ absl::StatusOr<PlanSimulation> Run(const PlanRequest& request, const Plan& plan,
 }
 
 // What a plan of the joint search does not leave open.
-absl::Status CheckJointSettings(const JointPlan& joint, const SimulationSettings& resolved,
+absl::Status CheckJointSettings(const JointPlan& joint, const ResolvedSettings& resolved,
                                 const SimulationSettings& asked) {
   Violations violations;
-  if (asked.schedule.value_or(*resolved.schedule) != *resolved.schedule) {
+  if (asked.schedule.value_or(resolved.schedule) != resolved.schedule) {
     violations.Add("schedule", "must be unset or that of the plan");
   }
-  if (asked.micro_batches.value_or(*resolved.micro_batches) != *resolved.micro_batches) {
+  if (asked.micro_batches.value_or(resolved.micro_batches) != resolved.micro_batches) {
     violations.Add("micro_batches", absl::StrCat("must be unset or those of the plan, ", joint.micro_batches));
   }
-  if (asked.recomputation.value_or(*resolved.recomputation) != *resolved.recomputation) {
+  if (asked.recomputation.value_or(resolved.recomputation) != resolved.recomputation) {
     violations.Add("recomputation", "must be unset: the plan says for each layer what is computed again");
   }
   if (!asked.order.empty()) violations.Add("order", "must be empty: the plan has its order");
@@ -302,8 +302,8 @@ absl::Status CheckJointSettings(const JointPlan& joint, const SimulationSettings
   return violations.ToStatus();
 }
 
-SimulationSettings JointSettingsOf(const JointPlan& joint, const SimulationSettings& asked) {
-  SimulationSettings resolved;
+ResolvedSettings JointSettingsOf(const JointPlan& joint, const SimulationSettings& asked) {
+  ResolvedSettings resolved;
   resolved.schedule = ScheduleOf(joint.order);
   constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
   resolved.micro_batches = static_cast<int32_t>(std::min(joint.micro_batches, kMost));
@@ -342,8 +342,9 @@ absl::StatusOr<PlanSimulation> SimulateJointPlacement(const PlanRequest& request
   if (!verdict.costed.has_value()) return verdict.violations.ToStatus();
   const Plan& plan = *verdict.costed;
   PlanSimulation simulation;
-  simulation.settings = JointSettingsOf(*plan.joint, settings);
-  RETURN_IF_ERROR(CheckJointSettings(*plan.joint, simulation.settings, settings));
+  const JointPlan& joint = Known(plan.joint);
+  simulation.settings = JointSettingsOf(joint, settings);
+  RETURN_IF_ERROR(CheckJointSettings(joint, simulation.settings, settings));
   const ResolvedProblem problem = ResolveProblem(request.graph, request.problem);
   const bool on_links = settings.collectives == Collectives::kOnLinks;
   ASSIGN_OR_RETURN(JointStep step, JointStepTasks({request.graph, request.cluster, problem}, plan, on_links));
@@ -351,10 +352,10 @@ absl::StatusOr<PlanSimulation> SimulateJointPlacement(const PlanRequest& request
   simulation.layers_per_task = step.layers_per_task;
   RETURN_IF_ERROR(CheckNotInterrupted(limits));
   if (on_links) {
-    simulation.step_without_contention = plan.joint->simulated_step;
+    simulation.step_without_contention = joint.simulated_step;
     simulation.timeline = SimulateFlows(simulation.list);
   } else {
-    simulation.timeline = SimulateTasks(simulation.list, *simulation.settings.contention);
+    simulation.timeline = SimulateTasks(simulation.list, simulation.settings.contention);
   }
   simulation.report = ReportOn(simulation.list, simulation.timeline);
   // Where replicas take turns each is a resource, elsewhere each stage.
@@ -362,13 +363,13 @@ absl::StatusOr<PlanSimulation> SimulateJointPlacement(const PlanRequest& request
   const std::vector<TaskResource>& all = simulation.list.resources;
   const auto resources = static_cast<std::size_t>(std::count_if(all.begin(), all.end(), is_device));
   for (std::size_t s = 0; s < plan.stages.size(); ++s) {
-    const auto ranks = static_cast<std::size_t>(plan.joint->stages[s].degrees.data);
+    const auto ranks = static_cast<std::size_t>(joint.stages[s].degrees.data);
     const auto limit = UsableMemoryBytes(request.cluster, plan.stages[s].replicas.front().device);
     simulation.memory_limits.insert(simulation.memory_limits.end(), resources == plan.stages.size() ? 1 : ranks, limit);
   }
   simulation.memory_limits.resize(all.size());
   AddMemoryWarnings(simulation);
-  if (on_links) AddMeasuredWarning(*plan.joint, simulation);
+  if (on_links) AddMeasuredWarning(joint, simulation);
   return simulation;
 }
 
@@ -392,7 +393,7 @@ absl::StatusOr<PlanSimulation> SimulatePlacement(const PlanRequest& request, con
   const ResolvedProblem problem = ResolveProblem(request.graph, run);
   const CostTable costs(request.graph, request.cluster, problem.workload);
   const Plan plan = CostPlan({request.graph, request.cluster, problem, costs}, PlacementOf(*verdict.costed));
-  ASSIGN_OR_RETURN(SimulationSettings resolved, Resolve(request.problem, plan, settings));
+  ASSIGN_OR_RETURN(ResolvedSettings resolved, Resolve(request.problem, plan, settings));
   ASSIGN_OR_RETURN(PlanSimulation simulation, Run(request, plan, costs, std::move(resolved), limits));
   AddAssumption(request.problem, plan, settings, simulation);
   return simulation;

@@ -39,9 +39,18 @@ struct SimulationSettings {
   std::vector<DeviceOrder> order;
 };
 
+// What a simulation ran with: SimulationSettings whose defaults are resolved.
+struct ResolvedSettings {
+  ScheduleKind schedule = ScheduleKind::kGpipe;
+  int32_t micro_batches = 1;
+  MemoryModel::Recomputation recomputation = MemoryModel::Recomputation::kNone;
+  Contention contention = Contention::kExclusive;
+  Collectives collectives = Collectives::kInPasses;
+  std::vector<SimulationSettings::DeviceOrder> order = {};
+};
+
 struct PlanSimulation {
-  // Every default resolved.
-  SimulationSettings settings;
+  ResolvedSettings settings;
   // Devices in the order of the cluster, then links.
   TaskList list;
   Timeline timeline;

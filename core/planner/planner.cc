@@ -326,7 +326,7 @@ class Planning {
     provenance.fallback = std::move(outcome.fallback);
     plan.baselines = baselines_;
     plan.estimate.uncounted_memory = UncountedMemoryOf(request_.graph, request_.cluster, given_costs_, plan);
-    if (problem_.start_from.has_value()) plan.replanning = ReplanningOf(plan);
+    if (problem_.start_from.has_value()) plan.replanning = ReplanningOf(*problem_.start_from, plan);
     for (std::string& warning : BaselineWarnings(baselines_, plan.objective)) {
       plan.warnings.push_back(std::move(warning));
     }
@@ -353,8 +353,8 @@ class Planning {
                        [](const Tensor& tensor) { return tensor.consumers.size() > 1; });
   }
 
-  Replanning ReplanningOf(const Plan& plan) const {
-    const int32_t moved = CountMovedStages(*problem_.start_from, PlacementOf(plan));
+  Replanning ReplanningOf(const Placement& start, const Plan& plan) const {
+    const int32_t moved = CountMovedStages(start, PlacementOf(plan));
     return {.moved_stages = moved,
             .kept_stages = static_cast<int32_t>(plan.stages.size()) - moved,
             .best_objective = best_objective_.value_or(plan.objective)};

@@ -10,6 +10,7 @@
 #include "absl/cleanup/cleanup.h"
 #include "core/base/index.h"
 #include "core/base/interruption.h"
+#include "core/base/known.h"
 #include "core/cost/plan_costing.h"
 #include "core/model/device_selection.h"
 #include "core/partition/search/block_instance.h"
@@ -203,7 +204,7 @@ class Repair {
 
   Repairs Run() {
     try {
-      const Placement living = Living(*request_.problem.start_from);
+      const Placement living = Living(Known(request_.problem.start_from));
       Try(living);
       if (HasDeadStages(living)) {
         Try(WithoutDeadStages(living, /*joins_next=*/false));
@@ -403,11 +404,12 @@ Repairs RepairedPlacements(const SearchRequest& request, const SearchCallbacks& 
 
 SearchOutcome ChooseFewMoves(const ResolvedProblem& problem, const std::vector<SearchStart>& repaired,
                              const SearchCallbacks& callbacks, SearchOutcome best) {
-  const double most = (1 + *problem.replan_tolerance) * static_cast<double>(best.objective.count());
+  const Placement& before = Known(problem.start_from);
+  const double most = (1 + Known(problem.replan_tolerance)) * static_cast<double>(best.objective.count());
   const Placement* chosen = nullptr;
-  std::pair fewest(CountMovedStages(*problem.start_from, best.placement), best.objective);
+  std::pair fewest(CountMovedStages(before, best.placement), best.objective);
   for (const SearchStart& start : repaired) {
-    const std::pair moves(CountMovedStages(*problem.start_from, start.placement), callbacks.objective(start.placement));
+    const std::pair moves(CountMovedStages(before, start.placement), callbacks.objective(start.placement));
     if (static_cast<double>(moves.second.count()) > most || moves >= fewest) continue;
     fewest = moves;
     chosen = &start.placement;

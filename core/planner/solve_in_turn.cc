@@ -17,6 +17,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/base/infeasibility.h"
 #include "core/base/interruption.h"
+#include "core/base/known.h"
 #include "core/base/remaining_time.h"
 #include "core/cost/pipeline_fill.h"
 #include "core/model/colocation.h"
@@ -316,7 +317,7 @@ class Turns {
     stop_reasons_.push_back(outcome->stop_reason);
     counters_.merge(std::map(outcome->counters));
     // Told in full what it has told before, or what it kept for itself.
-    if (!Take(*outcome) && is_best && outcome->objective == best_->objective) best_ = *outcome;
+    if (!Take(*outcome) && is_best && outcome->objective == Known(best_).objective) best_ = *outcome;
     return outcome->work;
   }
 
@@ -393,7 +394,7 @@ class Turns {
 
   // The outcome if the searches ended now. REQUIRES: there is a placement.
   SearchOutcome SoFar() const {
-    SearchOutcome outcome = *best_;
+    SearchOutcome outcome = Known(best_);
     std::erase_if(outcome.bounds, [](const Bound& bound) { return bound.scope == BoundScope::kProblem; });
     outcome.bounds.insert(outcome.bounds.end(), bounds_.begin(), bounds_.end());
     const auto is_listed = [&](const Bound& bound) {

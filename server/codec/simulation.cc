@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <optional>
 #include <string>
 
 #include "absl/strings/str_cat.h"
@@ -67,7 +68,8 @@ void EncodeResource(const PlanSimulation& simulation, std::size_t index, v1::Sim
   wire.set_initial_memory_bytes(resource.initial_memory_bytes);
   wire.set_peak_memory_bytes(report.peak_memory_bytes);
   wire.set_peak_memory_at_ms(ToMilliseconds(report.peak_memory_at));
-  if (simulation.memory_limits[index].has_value()) wire.set_memory_limit_bytes(*simulation.memory_limits[index]);
+  const std::optional<int64_t>& limit_bytes = simulation.memory_limits[index];
+  if (limit_bytes.has_value()) wire.set_memory_limit_bytes(*limit_bytes);
 }
 
 }  // namespace
@@ -99,10 +101,10 @@ SimulationSettings DecodeSimulationSettings(const v1::SimulatePlanRequest& reque
 v1::SimulationSummary EncodeSummary(const PlanSimulation& simulation, int64_t samples_per_micro_batch) {
   v1::SimulationSummary wire;
   const SimulationReport& report = simulation.report;
-  wire.set_schedule(ToWire(*simulation.settings.schedule));
-  wire.set_micro_batches(*simulation.settings.micro_batches);
-  wire.set_recomputation(ToWire(*simulation.settings.recomputation));
-  wire.set_contention(ToWire(*simulation.settings.contention));
+  wire.set_schedule(ToWire(simulation.settings.schedule));
+  wire.set_micro_batches(simulation.settings.micro_batches);
+  wire.set_recomputation(ToWire(simulation.settings.recomputation));
+  wire.set_contention(ToWire(simulation.settings.contention));
   wire.set_collectives(ToWire(simulation.settings.collectives));
   wire.set_layers_per_task(simulation.layers_per_task);
   wire.set_step_time_ms(ToMilliseconds(report.step_time));
@@ -111,7 +113,7 @@ v1::SimulationSummary EncodeSummary(const PlanSimulation& simulation, int64_t sa
     wire.set_step_time_without_contention_ms(ToMilliseconds(*simulation.step_without_contention));
   }
   if (report.step_time > Picoseconds(0)) {
-    wire.set_micro_batches_per_second(1000 * *simulation.settings.micro_batches / wire.step_time_ms());
+    wire.set_micro_batches_per_second(1000 * simulation.settings.micro_batches / wire.step_time_ms());
   }
   wire.set_samples_per_second(wire.micro_batches_per_second() * static_cast<double>(samples_per_micro_batch));
   wire.set_bubble_fraction(report.bubble_fraction);

@@ -629,7 +629,7 @@ absl::StatusOr<SimulationMessages> PlanningEngine::SimulatePlan(const v1::Simula
   const std::optional<std::string> other_rules = OtherRulesWarning(request.plan());
   if (other_rules.has_value()) simulation.warnings.push_back(*other_rules);
   int64_t samples = graph.samples_per_micro_batch;
-  if (problem.joint.has_value()) samples = problem.joint->global_batch / *simulation.settings.micro_batches;
+  if (problem.joint.has_value()) samples = problem.joint->global_batch / simulation.settings.micro_batches;
   return SimulationMessages(std::move(simulation), samples, request.view() == v1::SimulatePlanRequest::VIEW_FULL);
 }
 

@@ -111,7 +111,7 @@ bool AreLinksAlike(const Instance& instance) {
 
 // The mean time between the ends of two micro-batches, over half of the run, which is a number of whole rounds.
 Picoseconds SteadyPace(const PlanSimulation& simulation) {
-  std::vector<Picoseconds> ends(static_cast<std::size_t>(*simulation.settings.micro_batches));
+  std::vector<Picoseconds> ends(static_cast<std::size_t>(simulation.settings.micro_batches));
   for (std::size_t task = 0; task < simulation.list.tasks.size(); ++task) {
     Picoseconds& end = ends[static_cast<std::size_t>(simulation.list.tasks[task].micro_batch)];
     end = std::max(end, simulation.timeline.ends[task]);
@@ -126,7 +126,7 @@ Picoseconds SteadyPace(const PlanSimulation& simulation) {
 bool KeepsPace(const Plan& plan, const PlanSimulation& simulation) {
   const Stage& first = plan.stages.front();
   const auto fill = static_cast<int64_t>(first.in_flight_micro_batches) * static_cast<int64_t>(first.replicas.size());
-  const int64_t half = *simulation.settings.micro_batches / 2;
+  const int64_t half = simulation.settings.micro_batches / 2;
   return half * SteadyPace(simulation) <= (half + fill) * plan.objective;
 }
 

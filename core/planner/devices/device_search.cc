@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/base/infeasibility.h"
+#include "core/base/known.h"
 #include "core/base/remaining_time.h"
 #include "core/base/status_macros.h"
 #include "core/model/device_selection.h"
@@ -93,14 +94,15 @@ class BestOfChoices {
     }
     SearchOutcome outcome = *std::move(best_);
     outcome.stop_reason = stop_reason_;
-    bound_->value = std::min(bound_->value, outcome.objective);
-    if (!bound_->method.empty()) {
-      outcome.bounds = {*bound_};
-      callbacks_.on_bound(*bound_);
+    Bound& bound = Known(bound_);
+    bound.value = std::min(bound.value, outcome.objective);
+    if (!bound.method.empty()) {
+      outcome.bounds = {bound};
+      callbacks_.on_bound(bound);
     }
-    if (bound_->value == outcome.objective) {
+    if (bound.value == outcome.objective) {
       outcome.stop_reason = StopReason::kOptimal;
-    } else if (RelativeGap(outcome.objective, bound_->value) <= request_.options.relative_gap) {
+    } else if (RelativeGap(outcome.objective, bound.value) <= request_.options.relative_gap) {
       outcome.stop_reason = StopReason::kGapReached;
     }
     return outcome;

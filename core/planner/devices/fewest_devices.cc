@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/base/infeasibility.h"
 #include "core/base/interruption.h"
+#include "core/base/known.h"
 #include "core/base/remaining_time.h"
 #include "core/model/device_selection.h"
 #include "core/planner/devices/device_choices.h"
@@ -45,7 +46,7 @@ class FewestDevices {
         limits_(limits),
         arena_(arena),
         callbacks_(callbacks),
-        target_(*request.problem.target_period),
+        target_(Known(request.problem.target_period)),
         selected_(SelectedDevices(request.cluster, request.problem.devices_to_use)),
         counted_(CountedDevices(request.cluster, selected_)),
         others_(static_cast<int64_t>(selected_.size() - counted_.size())) {
@@ -146,7 +147,7 @@ class FewestDevices {
 
   // The outcome, if the search ended now.
   SearchOutcome Settled() const {
-    SearchOutcome outcome = *fewest_;
+    SearchOutcome outcome = Known(fewest_);
     outcome.bounds = problem_bounds_;
     outcome.stop_reason = StopReason::kCancelled;
     // Whatever met the target did what was asked.

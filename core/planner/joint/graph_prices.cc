@@ -4,6 +4,7 @@
 #include <optional>
 #include <utility>
 
+#include "core/base/known.h"
 #include "core/joint/cost/measured_pricer.h"
 #include "core/joint/cost/pair_links.h"
 #include "core/joint/cost/transformer_pricer.h"
@@ -43,7 +44,7 @@ void GraphPrices::PriceOperators(const Cluster& cluster, const ResolvedProblem& 
   }
   pricer_ =
       std::make_unique<OperatorPricer>(*labelled_, cluster, layers_, *costs_, problem.memory_model, training.inside,
-                                       FurthestOf(training), problem.joint->tokens_per_sample.value_or(0));
+                                       FurthestOf(training), Known(problem.joint).tokens_per_sample.value_or(0));
 }
 
 std::vector<OperatorLayers> DivisionsOf(const ResolvedInput& input) {

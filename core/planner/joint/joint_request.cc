@@ -14,6 +14,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/base/infeasibility.h"
 #include "core/base/interruption.h"
+#include "core/base/known.h"
 #include "core/base/status_macros.h"
 #include "core/base/violations.h"
 #include "core/joint/baselines/joint_baselines.h"
@@ -84,9 +85,10 @@ std::vector<int64_t> MostDevicesOf(const TrainingCluster& training, const Resolv
 JointSettings ResolveFor(const OperatorGraph& graph, const ResolvedProblem& problem, const TrainingCluster& all) {
   // Of whichever classes devices are chosen, the choices are those of all.
   const TrainingCluster training = HasUnlikeDevices(all) ? all : AllowedOf(all, problem);
-  if (graph.transformer.has_value()) return ResolveJoint(*problem.joint, *graph.transformer, training);
-  if (IsRoundRobin(problem)) return ResolveRoundRobin(*problem.joint, graph, training);
-  return ResolveOperatorJoint(*problem.joint, graph, training);
+  const JointSettings& asked = Known(problem.joint);
+  if (graph.transformer.has_value()) return ResolveJoint(asked, *graph.transformer, training);
+  if (IsRoundRobin(problem)) return ResolveRoundRobin(asked, graph, training);
+  return ResolveOperatorJoint(asked, graph, training);
 }
 
 // What a limit to the devices leaves out, asked where nothing fits.
@@ -139,6 +141,7 @@ class JointRequestRun {
   JointRequestRun(const ResolvedInput& input, TrainingCluster training, OperatorLayers layers)
       : cluster_(input.cluster),
         problem_(WithDefaultsOn(input, training)),
+        settings_(Known(problem_.joint)),
         training_(std::move(training)),
         all_(AllDevicesOf(input)),
         prices_(input, training_, std::move(layers)),
@@ -181,25 +184,26 @@ class JointRequestRun {
   }
 
   OtherLayers LookBehind(const Plan& known, const SolverOptions& options, const SolveLimits& limits) const {
-    return LookAtOtherLayers(QuestionOf(options, nullptr), known.joint->step.count(),
-                             known.joint->simulated_step.count(), limits);
+    const JointPlan& joint = Known(known.joint);
+    return LookAtOtherLayers(QuestionOf(options, nullptr), joint.step.count(), joint.simulated_step.count(), limits);
   }
 
   Verdict Evaluate(const Placement& placement) const {
     Verdict verdict;
     verdict.costed = CostJointPlacement(graph_, cluster_, pricer(), problem_, placement, verdict.violations);
-    const std::optional<double>& target = problem_.joint->target_tokens_per_second;
-    if (verdict.costed.has_value() && target.has_value() && verdict.costed->joint->tokens_per_second < *target) {
+    const std::optional<double>& target = settings_.target_tokens_per_second;
+    if (verdict.costed.has_value() && target.has_value() && Known(verdict.costed->joint).tokens_per_second < *target) {
       verdict.violations.Add("plan.joint.tokens_per_second", absl::StrCat("must reach the target of ", *target));
     }
     return verdict;
   }
 
   absl::StatusOr<JointStep> StepOf(const Plan& plan, bool on_links) const {
-    if (MostStepTasks(*plan.joint) > kMostTasks) return TooManyTasks("");
+    const JointPlan& joint = Known(plan.joint);
+    if (MostStepTasks(joint) > kMostTasks) return TooManyTasks("");
     Violations violations;
     const auto num_stages = static_cast<int64_t>(plan.stages.size());
-    if (plan.joint->chunks > 1 && plan.joint->micro_batches % num_stages != 0) {
+    if (joint.chunks > 1 && joint.micro_batches % num_stages != 0) {
       violations.Add("plan.joint.micro_batches", "must be a multiple of the stages where these are interleaved");
       return violations.ToStatus();
     }
@@ -250,7 +254,7 @@ class JointRequestRun {
     return {.pricer = pricer(),
             .cluster = cluster_,
             .training = training_,
-            .settings = *problem_.joint,
+            .settings = settings_,
             .reserved_bytes = problem_.memory_model.reserved_bytes,
             .relative_gap = options.relative_gap > 0 ? options.relative_gap : kJointGap,
             .start = start,
@@ -291,8 +295,9 @@ class JointRequestRun {
   // Its layers are those of the graph, which only the division of the operators tells where there is no transformer.
   absl::Status CheckStart() const {
     Violations violations;
-    const bool has_operators = problem_.start_from.has_value() && !graph_.transformer.has_value();
-    if (has_operators && problem_.start_from->joint->layer_labels != pricer().labels()) {
+    const std::optional<Placement>& start = problem_.start_from;
+    const bool has_operators = !graph_.transformer.has_value();
+    if (start.has_value() && has_operators && Known(start->joint).layer_labels != pricer().labels()) {
       violations.Add("problem.start_from.joint.stages", "must have the layers into which the graph is divided");
     }
     return violations.ToStatus();
@@ -300,7 +305,7 @@ class JointRequestRun {
 
   std::optional<JointStart> StartOf() const {
     if (!problem_.start_from.has_value()) return std::nullopt;
-    JointStart start{*problem_.start_from->joint, {}};
+    JointStart start{Known(problem_.start_from->joint), {}};
     for (const Placement::Stage& stage : problem_.start_from->stages) {
       start.classes.emplace_back();
       if (!stage.devices.empty()) {
@@ -333,14 +338,15 @@ class JointRequestRun {
   // What rows of a profile that do not count, or cannot be, would hide.
   void NoteMeasured(Plan& plan) const {
     if (!graph_.transformer.has_value() || graph_.transformer->measured_layers.empty()) return;
+    const JointPlan& joint = Known(plan.joint);
     int64_t measured = 0;
-    for (const JointStage& stage : plan.joint->stages) measured += stage.measured_layers;
+    for (const JointStage& stage : joint.stages) measured += stage.measured_layers;
     if (measured == 0) {
       plan.warnings.emplace_back(
           "no layer of the plan was measured: graph.transformer.measured_layers has no rows for its degrees and "
           "samples "
           "of a micro-batch, so that its times are estimates");
-    } else if (plan.joint->peak_share_in_use > 1) {
+    } else if (joint.peak_share_in_use > 1) {
       plan.warnings.emplace_back(
           "the devices would do more than their peak: are the times of graph.transformer.measured_layers milliseconds "
           "of whole passes?");
@@ -359,6 +365,7 @@ class JointRequestRun {
 
   const Cluster& cluster_;
   ResolvedProblem problem_;
+  const JointSettings& settings_;
   const TrainingCluster training_;
   const std::optional<AllDevices> all_;
   const GraphPrices prices_;
@@ -399,7 +406,7 @@ class DivisionSearch {
  private:
   void PutStartFirst() {
     if (!input_.problem.start_from.has_value()) return;
-    const std::vector<std::string>& labels = input_.problem.start_from->joint->layer_labels;
+    const std::vector<std::string>& labels = Known(input_.problem.start_from->joint).layer_labels;
     const auto has_labels = [&](const OperatorLayers& division) { return division.labels == labels; };
     std::stable_partition(divisions_.begin(), divisions_.end(), has_labels);
   }
@@ -415,7 +422,7 @@ class DivisionSearch {
 
   // Of one division among others they say nothing.
   static Plan WithoutBounds(Plan plan) {
-    plan.lower_bound = plan.joint->step_bound = {};
+    plan.lower_bound = Known(plan.joint).step_bound = {};
     plan.bounds.clear();
     return plan;
   }
@@ -441,7 +448,7 @@ class DivisionSearch {
       plan->warnings.insert(plan->warnings.begin(), best->warnings.begin(), best->warnings.end());
       plan->problem.start_from = best->problem.start_from;
       bound_ps_ = std::min(bound_ps_, best->lower_bound.count());
-      simulated_bound_ps_ = std::min(simulated_bound_ps_, best->joint->simulated_bound.count());
+      simulated_bound_ps_ = std::min(simulated_bound_ps_, Known(best->joint).simulated_bound.count());
     }
     best = std::move(plan);
   }
@@ -450,13 +457,13 @@ class DivisionSearch {
   void NoteBounds(const absl::StatusOr<Plan>& plan) {
     if (InfeasibilityOf(plan.status()).has_value()) return;
     bound_ps_ = std::min(bound_ps_, plan.ok() ? plan->lower_bound.count() : 0);
-    simulated_bound_ps_ = std::min(simulated_bound_ps_, plan.ok() ? plan->joint->simulated_bound.count() : 0);
+    simulated_bound_ps_ = std::min(simulated_bound_ps_, plan.ok() ? Known(plan->joint).simulated_bound.count() : 0);
     is_interrupted_ = is_interrupted_ || !plan.ok();
   }
 
   // Lowers the bounds of the plan to those of all divisions.
   void TakeBounds(Plan& plan) {
-    JointPlan& joint = *plan.joint;
+    JointPlan& joint = Known(plan.joint);
     joint.step_bound = std::min(joint.step_bound, Picoseconds(bound_ps_));
     joint.simulated_bound = std::min(joint.simulated_bound, Picoseconds(simulated_bound_ps_));
     plan.lower_bound = joint.step_bound;
@@ -585,7 +592,7 @@ absl::StatusOr<JointStep> JointStepTasks(const ResolvedInput& input, const Plan&
     return violations.ToStatus();
   }
   ASSIGN_OR_RETURN(TrainingCluster training, TrainingClusterOf(input.cluster, input.problem));
-  OperatorLayers layers = DivisionFor(input, plan.joint->layer_labels);
+  OperatorLayers layers = DivisionFor(input, Known(plan.joint).layer_labels);
   return JointRequestRun(input, std::move(training), std::move(layers)).StepOf(plan, on_links);
 }
 

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "core/base/known.h"
 #include "core/base/quantity_text.h"
 #include "core/joint/cost/stage_cost.h"
 #include "core/model/device_selection.h"
@@ -121,7 +122,7 @@ class PlanAssembly {
   }
 
   double SamplesPerSecond() const {
-    return planwright::SamplesPerSecond(found_.problem.joint->global_batch, joint_.step.count());
+    return planwright::SamplesPerSecond(Known(found_.problem.joint).global_batch, joint_.step.count());
   }
 
   void AddRates(JointPlan& rated) const {

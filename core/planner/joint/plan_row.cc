@@ -6,6 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/known.h"
+
 namespace planwright {
 namespace {
 
@@ -53,7 +55,7 @@ std::optional<PlanRow> RowOfPlan(const TrainingCluster& training, const Plan& pl
   std::stable_sort(nodes.begin(), nodes.end(),
                    [&](const Node& a, const Node& b) { return FirstRank(rank_of, a) < FirstRank(rank_of, b); });
   PlanRow row{{{}, {}, training.inside, training.between, training.groups, training.node_span, training.pairs},
-              *plan.joint};
+              Known(plan.joint)};
   std::size_t before = training.classes.size();
   for (const Node& node : nodes) {
     if (node.number_of_class != before) {

@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/base/infeasibility.h"
 #include "core/base/interruption.h"
+#include "core/base/known.h"
 #include "core/base/status_macros.h"
 #include "core/base/units.h"
 #include "core/base/violations.h"
@@ -43,30 +44,31 @@ class Assembly {
         training_(training),
         instance_(instance),
         outcome_(outcome),
+        settings_(Known(problem.joint)),
+        stages_(Known(outcome.stages)),
         stage_of_(instance.size(), 0) {}
 
   Plan Run() {
-    const std::vector<RoundRobinStage>& stages = *outcome_.stages;
-    for (std::size_t s = 0; s < stages.size(); ++s) {
-      for (const int32_t op : stages[s].operators) stage_of_[static_cast<std::size_t>(op)] = s;
+    for (std::size_t s = 0; s < stages_.size(); ++s) {
+      for (const int32_t op : stages_[s].operators) stage_of_[static_cast<std::size_t>(op)] = s;
     }
-    JointPlan& joint = plan_.joint.emplace();
-    joint.per_stage = true;
-    joint.micro_batch_samples = problem_.joint->micro_batch_samples.front();
-    joint.micro_batches = instance_.micro_batches;
-    joint.step = Picoseconds(outcome_.load_ps);
-    joint.step_bound = Picoseconds(outcome_.bound_ps);
-    for (std::size_t s = 0; s < stages.size(); ++s) AddStage(s);
+    joint_.per_stage = true;
+    joint_.micro_batch_samples = settings_.micro_batch_samples.front();
+    joint_.micro_batches = instance_.micro_batches;
+    joint_.step = Picoseconds(outcome_.load_ps);
+    joint_.step_bound = Picoseconds(outcome_.bound_ps);
+    for (std::size_t s = 0; s < stages_.size(); ++s) AddStage(s);
     AddInFlight();
     AddDevices();
     AddEstimate();
     plan_.problem = problem_;
-    plan_.objective = joint.step;
-    plan_.lower_bound = joint.step_bound;
+    plan_.objective = joint_.step;
+    plan_.lower_bound = joint_.step_bound;
     if (outcome_.bound_ps > 0) {
       plan_.bounds.push_back(
-          {.value = joint.step_bound, .method = kRoundRobinAlgorithm, .scope = BoundScope::kProblem});
+          {.value = joint_.step_bound, .method = kRoundRobinAlgorithm, .scope = BoundScope::kProblem});
     }
+    plan_.joint = std::move(joint_);
     return std::move(plan_);
   }
 
@@ -75,18 +77,17 @@ class Assembly {
     const auto degree =
         std::find(instance_.tensor_degrees.begin(), instance_.tensor_degrees.end(), stage.tensor_degree);
     const auto& operators = instance_.operators[static_cast<std::size_t>(degree - instance_.tensor_degrees.begin())];
-    return *operators[static_cast<std::size_t>(op)];
+    return Known(operators[static_cast<std::size_t>(op)]);
   }
 
   void AddStage(std::size_t number) {
-    const RoundRobinStage& found = (*outcome_.stages)[number];
-    JointPlan& plan = *plan_.joint;
-    JointStage& joint = plan.stages.emplace_back();
+    const RoundRobinStage& found = stages_[number];
+    JointStage& joint = joint_.stages.emplace_back();
     Stage& stage = plan_.stages.emplace_back();
     joint.degrees = {.tensor = found.tensor_degree, .context = 1, .expert = 1, .data = found.data_degree};
     joint.first_slot = next_slot_;
     JointChunk& chunk = joint.chunks.emplace_back();
-    chunk.first_layer = static_cast<int32_t>(plan.layer_labels.size());
+    chunk.first_layer = static_cast<int32_t>(joint_.layer_labels.size());
     for (const int32_t op : found.operators) AddOperator(found, op, chunk, joint, stage);
     std::sort(stage.operators.begin(), stage.operators.end());
     AddTransfers(number, found, joint);
@@ -111,11 +112,12 @@ class Assembly {
     const OperatorId id = instance_.ids[static_cast<std::size_t>(op)];
     const RoundRobinOperator& priced = PricedOf(found, op);
     const bool is_again = std::find(found.again.begin(), found.again.end(), op) != found.again.end();
-    plan_.joint->layer_labels.push_back(graph_.operators[id.index()].name);
+    const RoundRobinOperator::Again* const again = is_again ? &Known(priced.again) : nullptr;
+    joint_.layer_labels.push_back(graph_.operators[id.index()].name);
     chunk.recomputation.push_back(is_again ? LayerRecomputation::kFull : LayerRecomputation::kNone);
     stage.operators.push_back(id);
     joint.forward += Picoseconds(priced.forward_ps);
-    joint.backward += Picoseconds(priced.backward_ps + (is_again ? priced.again->extra_ps : 0));
+    joint.backward += Picoseconds(priced.backward_ps + (again != nullptr ? again->extra_ps : 0));
     joint.measured_layers += graph_.operators[id.index()].variants.empty() ? 0 : 1;
     if (stage.operators.size() == 1) parameter_bytes_ = 0;
     parameter_bytes_ += priced.parameter_bytes;
@@ -130,9 +132,9 @@ class Assembly {
     joint.memory.gradients += gradients;
     joint.memory.optimizer += optimizer;
     // Counts one micro-batch, until those in flight are known.
-    joint.memory.activations += is_again ? priced.again->kept_bytes : priced.kept_bytes;
+    joint.memory.activations += again != nullptr ? again->kept_bytes : priced.kept_bytes;
     joint.memory.workspace +=
-        (is_again ? priced.again->fixed_bytes : priced.fixed_bytes) - parameters - gradients - optimizer;
+        (again != nullptr ? again->fixed_bytes : priced.fixed_bytes) - parameters - gradients - optimizer;
   }
 
   void AddTransfers(std::size_t number, const RoundRobinStage& found, JointStage& joint) const {
@@ -159,7 +161,7 @@ class Assembly {
   void AddInFlight() {
     int64_t ranks = 0;
     for (std::size_t s = plan_.stages.size(); s-- > 0;) {
-      JointStage& joint = plan_.joint->stages[s];
+      JointStage& joint = joint_.stages[s];
       ranks += joint.degrees.data;
       joint.in_flight = static_cast<int32_t>(Quotient(ranks, joint.degrees.data));
       joint.memory.activations *= joint.in_flight;
@@ -191,10 +193,9 @@ class Assembly {
     estimate.step_time = Picoseconds(
         static_cast<int64_t>(std::min<Wide>(Wide{outcome_.load_ps} * instance_.micro_batches, Wide{int64_t{1} << 62})));
     estimate.micro_batches_per_second = kPicosecondsPerSecond / load;
-    estimate.samples_per_second =
-        estimate.micro_batches_per_second * static_cast<double>(plan_.joint->micro_batch_samples);
-    plan_.joint->tokens_per_second =
-        estimate.samples_per_second * static_cast<double>(problem_.joint->tokens_per_sample.value_or(0));
+    estimate.samples_per_second = estimate.micro_batches_per_second * static_cast<double>(joint_.micro_batch_samples);
+    joint_.tokens_per_second =
+        estimate.samples_per_second * static_cast<double>(settings_.tokens_per_sample.value_or(0));
     double busy = 0;
     double devices = 0;
     for (const Stage& stage : plan_.stages) {
@@ -212,11 +213,14 @@ class Assembly {
   const TrainingCluster& training_;
   const RoundRobinInstance& instance_;
   const RoundRobinOutcome& outcome_;
+  const JointSettings& settings_;
+  const std::vector<RoundRobinStage>& stages_;
   // By operator of the instance.
   std::vector<std::size_t> stage_of_;
   // Parameters of the stage at hand, and the slot where the next stage begins.
   int64_t parameter_bytes_ = 0;
   int32_t next_slot_ = 0;
+  JointPlan joint_;
   Plan plan_;
 };
 
@@ -356,22 +360,22 @@ absl::StatusOr<Plan> MakeRoundRobinPlan(const OperatorGraph& graph, const Cluste
 
 absl::StatusOr<TaskList> RoundRobinStepTasks(const Cluster& cluster, const Plan& plan) {
   constexpr int64_t kMostTasks = 1'000'000;
+  const JointPlan& joint = Known(plan.joint);
   Violations violations;
-  if (MostTurnTasks(*plan.joint) > kMostTasks) {
+  if (MostTurnTasks(joint) > kMostTasks) {
     violations.Add("plan.joint.micro_batches", absl::StrCat("must make at most ", kMostTasks, " tasks of a step"));
   }
   int64_t replicas = 0;
-  for (const JointStage& stage : plan.joint->stages) replicas += stage.degrees.data;
+  for (const JointStage& stage : joint.stages) replicas += stage.degrees.data;
   // What the simulator can add up.
-  if (SaturatingMultiply(SaturatingMultiply(plan.objective.count(), plan.joint->micro_batches), replicas) >=
-      kMaxQuantity) {
+  if (SaturatingMultiply(SaturatingMultiply(plan.objective.count(), joint.micro_batches), replicas) >= kMaxQuantity) {
     violations.Add("plan.joint.micro_batches",
                    "must make steps of less than 2^62 picoseconds on all replicas together");
   }
   if (!violations.empty()) return violations.ToStatus();
   std::vector<std::vector<std::string>> names;
   for (std::size_t s = 0; s < plan.stages.size(); ++s) {
-    const Degrees& degrees = plan.joint->stages[s].degrees;
+    const Degrees& degrees = joint.stages[s].degrees;
     std::vector<std::string>& ranks = names.emplace_back();
     for (int32_t rank = 0; rank < degrees.data; ++rank) {
       const Replica& first =
@@ -380,7 +384,7 @@ absl::StatusOr<TaskList> RoundRobinStepTasks(const Cluster& cluster, const Plan&
       ranks.push_back(degrees.tensor == 1 ? name : absl::StrCat(name, " x ", degrees.tensor));
     }
   }
-  return TurnTasks(*plan.joint, names);
+  return TurnTasks(joint, names);
 }
 
 }  // namespace planwright

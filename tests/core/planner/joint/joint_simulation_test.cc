@@ -35,7 +35,7 @@ void ExpectThePlansStep(const JointTestRequest& request) {
   const auto simulation = Simulate(request, PlacementOf(plan));
   ASSERT_TRUE(simulation.ok()) << simulation.status();
   EXPECT_EQ(simulation->report.step_time, plan.joint->simulated_step);
-  EXPECT_EQ(*simulation->settings.micro_batches, plan.joint->micro_batches);
+  EXPECT_EQ(simulation->settings.micro_batches, plan.joint->micro_batches);
   ASSERT_EQ(simulation->report.resources.size(), plan.stages.size());
   for (std::size_t s = 0; s < plan.stages.size(); ++s) {
     const int64_t peak = simulation->report.resources[s].peak_memory_bytes;
