@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -254,9 +255,10 @@ struct InterconnectHasher {
       hash.Add(level.latency);
     }
     for (std::size_t i = 0; i < levels.size(); ++i) {
-      if (!levels[i].port_bandwidth_bytes_per_second.has_value()) continue;
+      const std::optional<double>& port = levels[i].port_bandwidth_bytes_per_second;
+      if (!port.has_value()) continue;
       hash.Add(std::string("ports of level ") + std::to_string(i));
-      hash.Add(*levels[i].port_bandwidth_bytes_per_second);
+      hash.Add(*port);
     }
   }
 

@@ -113,9 +113,8 @@ void EncodeBaseline(const Baseline& baseline, v1::Baseline& wire) {
   wire.set_admissible(baseline.admissible);
 }
 
-// REQUIRES: the plan says how it differs.
-void EncodeReplanning(const Plan& plan, v1::Replanning& wire) {
-  const Replanning& replanning = *plan.replanning;
+// How `plan` differs.
+void EncodeReplanning(const Replanning& replanning, const Plan& plan, v1::Replanning& wire) {
   wire.set_moved_stages(replanning.moved_stages);
   wire.set_kept_stages(replanning.kept_stages);
   wire.set_best_objective_ms(ToMilliseconds(replanning.best_objective));
@@ -212,7 +211,7 @@ v1::Plan EncodePlan(const Plan& plan, const OperatorGraph& graph, const Cluster&
   if (!plan.explanation.bottleneck.empty()) EncodeExplanation(plan.explanation, *wire.mutable_explanation());
   EncodeProvenance(plan.provenance, *wire.mutable_provenance());
   wire.mutable_warnings()->Add(plan.warnings.begin(), plan.warnings.end());
-  if (plan.replanning.has_value()) EncodeReplanning(plan, *wire.mutable_replanning());
+  if (plan.replanning.has_value()) EncodeReplanning(*plan.replanning, plan, *wire.mutable_replanning());
   if (plan.joint.has_value()) EncodeJointPlan(*plan.joint, graph, wire);
   return wire;
 }

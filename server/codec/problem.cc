@@ -61,19 +61,19 @@ std::vector<OperatorDevice> DecodePairs(const RepeatedPtrField<v1::OperatorDevic
 }
 
 // One of the cluster's at least, or it is a placement on another cluster.
-void CheckStart(const PlanningProblem& problem, const FieldPath& path, Violations& violations) {
-  const std::vector<Placement::Stage>& stages = problem.start_from->stages;
+void CheckStart(const std::vector<Placement::Stage>& stages, const std::vector<AbsentDevice>& absent,
+                const FieldPath& path, Violations& violations) {
   const bool is_any_left = std::any_of(stages.begin(), stages.end(), [](const auto& s) { return !s.devices.empty(); });
-  if (is_any_left || problem.absent_devices.empty()) return;
+  if (is_any_left || absent.empty()) return;
   violations.Add(path.ToString(),
                  absl::StrCat("must be on devices of which the cluster has one at least, it has none: \"",
-                              problem.absent_devices.front().name, "\""));
+                              absent.front().name, "\""));
 }
 
-// Devices that the cluster no longer has are left out and noted.
-void DecodeStart(const v1::Placement& wire, RequestNames& names, const FieldPath& path, Violations& violations,
-                 PlanningProblem& problem) {
-  Placement& placement = problem.start_from.emplace();
+// Devices that the cluster no longer has are left out and noted in `absent`.
+Placement DecodeStart(const v1::Placement& wire, RequestNames& names, const FieldPath& path, Violations& violations,
+                      std::vector<AbsentDevice>& absent) {
+  Placement placement;
   for (int i = 0; i < wire.stages_size(); ++i) {
     Placement::Stage& stage = placement.stages.emplace_back();
     stage.operators =
@@ -84,7 +84,7 @@ void DecodeStart(const v1::Placement& wire, RequestNames& names, const FieldPath
       if (device.has_value()) {
         stage.devices.push_back(*device);
       } else {
-        problem.absent_devices.push_back({static_cast<std::size_t>(i), static_cast<std::size_t>(j), name});
+        absent.push_back({static_cast<std::size_t>(i), static_cast<std::size_t>(j), name});
       }
     }
     for (const std::string& name : wire.stages(i).ring_order()) {
@@ -92,7 +92,8 @@ void DecodeStart(const v1::Placement& wire, RequestNames& names, const FieldPath
       if (device.has_value()) stage.ring.push_back(*device);
     }
   }
-  CheckStart(problem, path, violations);
+  CheckStart(placement.stages, absent, path, violations);
+  return placement;
 }
 
 void EncodeMemoryModel(const MemoryModel& model, v1::MemoryModel& wire) {
@@ -123,16 +124,15 @@ void EncodePair(const OperatorDevice& pair, const OperatorGraph& graph, const Cl
   wire.set_device(cluster.devices[pair.device.index()].name);
 }
 
-// REQUIRES: problem.start_from is set.
-void EncodeStart(const PlanningProblem& problem, const OperatorGraph& graph, const Cluster& cluster,
-                 v1::Placement& wire) {
-  auto absent = problem.absent_devices.begin();
-  for (std::size_t i = 0; i < problem.start_from->stages.size(); ++i) {
-    const Placement::Stage& stage = problem.start_from->stages[i];
+void EncodeStart(const Placement& start, const std::vector<AbsentDevice>& absent_devices, const OperatorGraph& graph,
+                 const Cluster& cluster, v1::Placement& wire) {
+  auto absent = absent_devices.begin();
+  for (std::size_t i = 0; i < start.stages.size(); ++i) {
+    const Placement::Stage& stage = start.stages[i];
     v1::Placement::PlacedStage& encoded = *wire.add_stages();
     for (const OperatorId op : stage.operators) encoded.add_operators(graph.operators[op.index()].name);
     const auto add_absent = [&] {
-      for (; absent != problem.absent_devices.end() && absent->stage == i &&
+      for (; absent != absent_devices.end() && absent->stage == i &&
              std::cmp_equal(absent->position, encoded.devices_size());
            ++absent) {
         encoded.add_devices(absent->name);
@@ -217,10 +217,10 @@ PlanningProblem DecodeProblem(const v1::PlanningProblem& wire, const OperatorGra
   problem.forbidden = DecodePairs(wire.forbidden(), names, "forbidden", path, violations);
   if (wire.has_start_from()) {
     const FieldPath start_path = path.Field("start_from");
-    DecodeStart(wire.start_from(), names, start_path, violations, problem);
+    Placement& start = problem.start_from.emplace(
+        DecodeStart(wire.start_from(), names, start_path, violations, problem.absent_devices));
     if (wire.start_from().has_joint()) {
-      problem.start_from->joint =
-          DecodeStartChoices(wire.start_from().joint(), graph, start_path.Field("joint"), violations);
+      start.joint = DecodeStartChoices(wire.start_from().joint(), graph, start_path.Field("joint"), violations);
     }
   }
   if (wire.has_joint()) DecodeJoint(wire.joint(), path.Field("joint"), violations, problem);
@@ -238,7 +238,7 @@ v1::PlanningProblem EncodeProblem(const PlanningProblem& problem, const Operator
   for (const OperatorDevice& pair : problem.forbidden) EncodePair(pair, graph, cluster, *wire.add_forbidden());
   if (problem.start_from.has_value()) {
     v1::Placement& start = *wire.mutable_start_from();
-    EncodeStart(problem, graph, cluster, start);
+    EncodeStart(*problem.start_from, problem.absent_devices, graph, cluster, start);
     if (problem.start_from->joint.has_value()) {
       EncodeStartChoices(*problem.start_from->joint, graph, *start.mutable_joint());
     }

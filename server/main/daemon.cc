@@ -13,6 +13,7 @@
 #include <cstddef>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -229,8 +230,10 @@ class GrpcDaemon final : public Daemon {
     engine_.SetModelLimits(configuration->engine.model_limits);
     service_.Refresh();
     // Pages wait for those that are being made.
-    if (tls_ != nullptr) tls_->Replace(*secrets->tls);
-    if (pages_ != nullptr && secrets->tls.has_value()) pages_->SetTls(*secrets->tls);
+    if (const std::optional<TlsIdentity>& tls = secrets->tls; tls.has_value()) {
+      if (tls_ != nullptr) tls_->Replace(*tls);
+      if (pages_ != nullptr) pages_->SetTls(*tls);
+    }
     log_.Info("reloaded");
   }
 

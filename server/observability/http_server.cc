@@ -23,7 +23,7 @@ constexpr size_t kMemoryOfConnection = 8192;
 struct Waiting {
   MHD_Connection* connection;
   const HttpServer::Handler* handler;
-  std::optional<HttpResponse> response;
+  HttpResponse response = {};
 };
 
 MHD_Result Send(MHD_Connection* connection, const HttpResponse& response) {
@@ -111,7 +111,7 @@ class MicroHttpServer final : public HttpServer {
   }
 
   MHD_Result Answer(MHD_Connection* connection, std::string_view path, std::string_view method, void*& request) {
-    if (request != nullptr) return Send(connection, *static_cast<Waiting*>(request)->response);
+    if (request != nullptr) return Send(connection, static_cast<Waiting*>(request)->response);
     if (method != MHD_HTTP_METHOD_GET && method != MHD_HTTP_METHOD_HEAD) {
       return Send(connection, {405, "only GET and HEAD\n"});
     }
@@ -119,8 +119,8 @@ class MicroHttpServer final : public HttpServer {
     if (handler == handlers_.end()) return Send(connection, {404, "not found\n"});
     if (handler->second.is_quick) return Send(connection, handler->second.answer());
     const std::lock_guard lock(ending_mutex_);
-    if (is_ending_) return Send(connection, {503, "the server is shutting down\n"});
-    auto* const waiting = new Waiting{.connection = connection, .handler = &handler->second, .response = std::nullopt};
+    if (is_ending_ || !slow_answers_.has_value()) return Send(connection, {503, "the server is shutting down\n"});
+    auto* const waiting = new Waiting{.connection = connection, .handler = &handler->second};
     request = waiting;
     slow_answers_->Add(*waiting);
     return MHD_YES;

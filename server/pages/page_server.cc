@@ -40,7 +40,7 @@ struct UnsentPage {
 // A request that waits for its answer, until libmicrohttpd is done with it.
 struct Waiting {
   MHD_Connection* connection;
-  std::optional<PageAnswer> answer;
+  PageAnswer answer = {};
 };
 
 void AddHeaders(const PageAnswer& answer, MHD_Response* message) {
@@ -127,7 +127,7 @@ class HttpDaemon {
   }
 
   MHD_Result Answer(MHD_Connection* connection, const char* path, std::string_view method, void*& request) {
-    if (request != nullptr) return Send(connection, *std::move(static_cast<Waiting*>(request)->answer));
+    if (request != nullptr) return Send(connection, std::move(static_cast<Waiting*>(request)->answer));
     if (method != MHD_HTTP_METHOD_GET && method != MHD_HTTP_METHOD_HEAD) {
       return Send(connection, Refusal(MHD_HTTP_METHOD_NOT_ALLOWED, "Pages are read by GET and HEAD."));
     }
@@ -136,7 +136,7 @@ class HttpDaemon {
       if (is_ending_) return Send(connection, Refusal(absl::UnavailableError("the server is shutting down")));
       ++due_;
     }
-    auto* const waiting = new Waiting{.connection = connection, .answer = std::nullopt};
+    auto* const waiting = new Waiting{.connection = connection};
     request = waiting;
     MHD_suspend_connection(connection);
     handler_(RequestOf(connection, path), [this, waiting](PageAnswer answer) {

@@ -73,7 +73,7 @@ absl::StatusOr<PageAnswer> PlanPages::Make(const std::string& tenant, const std:
   if (!parts.graph.has_value() || !parts.cluster.has_value()) {
     page_plan.no_simulation = LackText(parts.graph.has_value(), parts.cluster.has_value());
   } else {
-    absl::StatusOr<SimulationMessages> simulated = Simulate(tenant, parts, stop);
+    absl::StatusOr<SimulationMessages> simulated = Simulate(tenant, parts.plan, *parts.graph, *parts.cluster, stop);
     if (stop.stop_requested()) return absl::CancelledError("nobody waits for the page any more");
     if (simulated.ok()) {
       step = Drawn(*std::move(simulated));
@@ -131,13 +131,14 @@ absl::StatusOr<std::optional<v1::Cluster>> PlanPages::FindCluster(const std::str
   return EncodeCluster(*of_zoo);
 }
 
-absl::StatusOr<SimulationMessages> PlanPages::Simulate(const std::string& tenant, const Parts& parts,
+absl::StatusOr<SimulationMessages> PlanPages::Simulate(const std::string& tenant, const v1::Plan& plan,
+                                                       const v1::Graph& graph, const v1::Cluster& cluster,
                                                        const std::stop_token& stop) const {
   v1::SimulatePlanRequest request;
-  *request.mutable_graph() = *parts.graph;
-  *request.mutable_cluster() = *parts.cluster;
-  *request.mutable_plan() = parts.plan;
-  *request.mutable_problem() = parts.plan.problem();
+  *request.mutable_graph() = graph;
+  *request.mutable_cluster() = cluster;
+  *request.mutable_plan() = plan;
+  *request.mutable_problem() = plan.problem();
   request.set_view(v1::SimulatePlanRequest::VIEW_FULL);
   CallContext call;
   call.deadline = SolveLimits::Clock::now() + limits_.simulation_time;

@@ -54,9 +54,9 @@ class PlanPages {
   absl::StatusOr<std::optional<v1::Graph>> FindGraph(const std::string& tenant, const v1::PlanSummary& summary) const;
   absl::StatusOr<std::optional<v1::Cluster>> FindCluster(const std::string& tenant,
                                                          const v1::PlanSummary& summary) const;
-  // A step of the plan; an error says why there is none. REQUIRES: there are graph and cluster.
-  absl::StatusOr<SimulationMessages> Simulate(const std::string& tenant, const Parts& parts,
-                                              const std::stop_token& stop) const;
+  // A step of the plan; an error says why there is none.
+  absl::StatusOr<SimulationMessages> Simulate(const std::string& tenant, const v1::Plan& plan, const v1::Graph& graph,
+                                              const v1::Cluster& cluster, const std::stop_token& stop) const;
 
   PlanningEngine& engine_;
   Store& store_;

@@ -3,6 +3,7 @@
 #include <memory>
 #include <utility>
 
+#include "core/base/known.h"
 #include "core/base/status_macros.h"
 #include "server/engine/task/without_exceptions.h"
 #include "server/service/call/call_messages.h"
@@ -56,7 +57,7 @@ void SimulatePlanCall::SendNext(absl::Status status) {
 }
 
 absl::Status SimulatePlanCall::PrepareNext() {
-  const std::optional<v1::SimulatePlanResponse> next = messages_->Next();
+  const std::optional<v1::SimulatePlanResponse> next = Known(messages_).Next();
   is_done_ = !next.has_value();
   writing_.Clear();
   return is_done_ ? absl::OkStatus() : WriteMessage(*next, writing_);

@@ -97,11 +97,13 @@ std::optional<Operation> OperationRunner::Take(Clock::time_point& start, const s
     return shares_.InTurn(options_.now());
   };
   absl::StatusOr<std::optional<Operation>> taken = store_.TakeOperation(options_.lease, in_turn);
-  if (!taken.ok() || !taken->has_value()) return std::nullopt;
+  if (!taken.ok()) return std::nullopt;
+  std::optional<Operation> operation = *std::move(taken);
+  if (!operation.has_value()) return std::nullopt;
   start = options_.now();
   const std::lock_guard lock(mutex_);
-  shares_.Start((*taken)->tenant, start);
-  return *std::move(taken);
+  shares_.Start(operation->tenant, start);
+  return operation;
 }
 
 void OperationRunner::Run(const JobPtr& job, const std::stop_token& stop) {

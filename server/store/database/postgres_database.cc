@@ -159,8 +159,8 @@ class PostgresConnection final : public Connection {
     std::vector<const char*> pointers;
     texts.reserve(parameters.size());
     for (const SqlValue& parameter : parameters) {
-      texts.push_back(std::visit(TextForm(), parameter));
-      pointers.push_back(texts.back().has_value() ? texts.back()->c_str() : nullptr);
+      const std::optional<std::string>& text = texts.emplace_back(std::visit(TextForm(), parameter));
+      pointers.push_back(text.has_value() ? text->c_str() : nullptr);
     }
     const pqxx::result rows = transaction_.exec_params(std::string(sql), pqxx::prepare::make_dynamic_params(pointers));
     std::vector<std::string> columns;
