@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <cmath>
 #include <condition_variable>
 #include <cstdint>
 #include <cstdlib>
@@ -127,7 +128,7 @@ struct Lateness {
 
 // The value that `share` of the ascending ones do not exceed.
 double Quantile(const std::vector<double>& ascending, double share) {
-  const auto rank = static_cast<std::size_t>(share * static_cast<double>(ascending.size() - 1) + 0.5);
+  const auto rank = static_cast<std::size_t>(std::lround(share * static_cast<double>(ascending.size() - 1)));
   return ascending[rank];
 }
 

@@ -117,7 +117,8 @@ std::string Again(const JointPlan& plan) {
                std::count(chunk.recomputation.begin(), chunk.recomputation.end(), LayerRecomputation::kNone);
     }
   }
-  return again == 0 ? "none" : again == all ? "all" : absl::StrCat(again, " of ", all);
+  if (again == 0) return "none";
+  return again == all ? "all" : absl::StrCat(again, " of ", all);
 }
 
 void PrintPlans(const std::vector<JudgedRun>& judged, const EfficiencyFit& fit) {

@@ -226,8 +226,8 @@ Instance FiveDevicesOnLinks() {
 }
 
 TEST_P(InputOrderTest, AnyOrderOfTheInputGivesTheSameAnswer) {
-  const Instance instance =
-      GetParam() == 0 ? TwoClassesInSteps() : (GetParam() == 1 ? SixDevicesInNodes() : FiveDevicesOnLinks());
+  constexpr std::array kMakers = {&TwoClassesInSteps, &SixDevicesInNodes, &FiveDevicesOnLinks};
+  const Instance instance = kMakers.at(static_cast<std::size_t>(GetParam()))();
   SolverOptions options;
   options.work_limit = 200'000;
   const absl::StatusOr<Plan> plan = MakePlanOf(instance, options);

@@ -9,7 +9,7 @@
 namespace planwright {
 namespace {
 
-constexpr long kDaySeconds = 24L * 60 * 60;
+constexpr int64_t kDaySeconds = int64_t{24} * 60 * 60;
 
 // What `write`, one of OpenSSL's writers of PEM, makes of something.
 template <typename Write>
@@ -17,13 +17,13 @@ std::string PemOf(Write write) {
   BIO* memory = BIO_new(BIO_s_mem());
   write(memory);
   const char* data = nullptr;
-  const long size = BIO_get_mem_data(memory, &data);
+  const int64_t size = BIO_get_mem_data(memory, &data);
   std::string text(data, static_cast<std::size_t>(size));
   BIO_free(memory);
   return text;
 }
 
-X509* MakeCertificate(const std::string& common_name, long serial, TestDates dates, EVP_PKEY* key) {
+X509* MakeCertificate(const std::string& common_name, int64_t serial, TestDates dates, EVP_PKEY* key) {
   X509* certificate = X509_new();
   X509_set_version(certificate, X509_VERSION_3);
   ASN1_INTEGER_set(X509_get_serialNumber(certificate), serial);
@@ -66,13 +66,13 @@ TestCertificate TestAuthority::Issue(const std::string& common_name, TestDates d
   return issued;
 }
 
-std::string TestAuthority::Revoke(const std::vector<long>& serials, int next_update) const {
+std::string TestAuthority::Revoke(const std::vector<int64_t>& serials, int next_update) const {
   X509_CRL* list = X509_CRL_new();
   ASN1_TIME* time = X509_gmtime_adj(nullptr, -10 * kDaySeconds);
   X509_CRL_set_version(list, X509_CRL_VERSION_2);
   X509_CRL_set_issuer_name(list, X509_get_subject_name(certificate_));
   X509_CRL_set1_lastUpdate(list, time);
-  for (const long serial : serials) {
+  for (const int64_t serial : serials) {
     X509_REVOKED* entry = X509_REVOKED_new();
     ASN1_INTEGER* number = ASN1_INTEGER_new();
     ASN1_INTEGER_set(number, serial);

@@ -5,6 +5,7 @@
 #include <openssl/evp.h>
 #include <openssl/x509.h>
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -15,7 +16,7 @@ namespace planwright {
 struct TestCertificate {
   std::string certificate;
   std::string key;
-  long serial = 0;
+  int64_t serial = 0;
 };
 
 // Days from now; negative: before now.
@@ -35,11 +36,11 @@ class TestAuthority {
   std::string certificate() const;
   TestCertificate Issue(const std::string& common_name, TestDates dates = {});
   // A list in PEM form that is up to date until `next_update` days from now.
-  std::string Revoke(const std::vector<long>& serials, int next_update = 2) const;
+  std::string Revoke(const std::vector<int64_t>& serials, int next_update = 2) const;
 
  private:
   // First: that of the authority itself.
-  long last_serial_ = 1;
+  int64_t last_serial_ = 1;
   EVP_PKEY* key_;
   X509* certificate_;
 };

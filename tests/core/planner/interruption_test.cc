@@ -48,7 +48,7 @@ std::atomic<int64_t> jump{kNever};
 // Instead of that of the C library, also for std::chrono.
 extern "C" int clock_gettime(clockid_t clock, timespec* time) noexcept {
   const auto result = static_cast<int>(syscall(SYS_clock_gettime, clock, time));
-  if (clock == CLOCK_MONOTONIC && ++looks >= jump) time->tv_sec += 24 * 3600;
+  if (clock == CLOCK_MONOTONIC && ++looks >= jump) time->tv_sec += 24L * 3600;
   return result;
 }
 

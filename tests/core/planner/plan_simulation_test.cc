@@ -63,7 +63,7 @@ TEST(PlanSimulationTest, DefaultsAreOneFOneBWithFourMicroBatchesPerStage) {
   ASSERT_TRUE(simulation.ok()) << simulation.status();
   EXPECT_EQ(simulation->settings.schedule, ScheduleKind::kOneFOneB);
   EXPECT_EQ(simulation->settings.micro_batches, 16);
-  EXPECT_EQ(simulation->report.step_time, Milliseconds((16 + 3) * 30));
+  EXPECT_EQ(simulation->report.step_time, Milliseconds(int64_t{16 + 3} * 30));
   EXPECT_THAT(simulation->warnings, ElementsAre(HasSubstr("states no schedule")));
 }
 
@@ -90,7 +90,7 @@ TEST(PlanSimulationTest, InferenceIsAPipelineOfForwardPasses) {
   const auto simulation = run();
   ASSERT_TRUE(simulation.ok()) << simulation.status();
   EXPECT_EQ(simulation->settings.schedule, ScheduleKind::kGpipe);
-  EXPECT_EQ(simulation->report.step_time, Milliseconds((6 + 3) * 10));
+  EXPECT_EQ(simulation->report.step_time, Milliseconds(int64_t{6 + 3} * 10));
 }
 
 TEST(PlanSimulationTest, TheProblemSaysWhatTheRequestDoesNot) {
@@ -185,7 +185,7 @@ TEST(PlanSimulationTest, PeriodicUnrollsAPatternAtItsPeriod) {
   const auto simulation = run();
   ASSERT_TRUE(simulation.ok()) << simulation.status();
   EXPECT_EQ(simulation->period, Milliseconds(30));
-  EXPECT_EQ(simulation->report.step_time, Milliseconds((20 + 3) * 30));
+  EXPECT_EQ(simulation->report.step_time, Milliseconds(int64_t{20 + 3} * 30));
   run.settings.order = {{DeviceId(0), {}}};
   EXPECT_THAT(run.Refusal(), ElementsAre("order: must be empty under PERIODIC, whose pattern is the order"));
 }

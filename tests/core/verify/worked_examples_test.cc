@@ -258,7 +258,7 @@ TEST_F(WorkedReplication, StagesOfATeamAreDividedAndReducedTogether) {
   const Picoseconds undivided = plan.stages[0].load + plan.stages[2].load;
   EXPECT_EQ(plan.stages[0].allreduce, Picoseconds(5 + 2 * 2));
   // 60 bytes at 7 bytes per ps, rounded up, and twice the latency.
-  EXPECT_EQ(plan.devices[1].load, Picoseconds(CeilDivide(undivided.count() + 9 + 2 * 2, 2)));
+  EXPECT_EQ(plan.devices[1].load, Picoseconds(CeilDivide(undivided.count() + 9 + int64_t{2} * 2, 2)));
   EXPECT_EQ(plan.devices[0].load, plan.devices[1].load);
 }
 

@@ -98,7 +98,6 @@ TEST(FilesTest, WritesToDevicesAsTheyAre) {
 }
 
 TEST(FilesTest, AFullStreamIsAnError) {
-  const std::istringstream in;
   std::ostringstream out;
   out.setstate(std::ios::badbit);
   const absl::Status status = WriteOutput("x", "", out);

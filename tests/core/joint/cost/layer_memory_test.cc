@@ -24,7 +24,7 @@ TEST(LayerMemoryTest, KeepsWhatKorthikantiSays) {
     const int64_t s = 2'048;
     const int64_t t = 8;
     const int64_t whole = s * b * h;
-    const int64_t scores = 5 * a * s * s * b / t;
+    const int64_t scores = int64_t{5} * a * s * s * b / t;
     const Degrees degrees{.tensor = static_cast<int32_t>(t)};
     const LayerPrice with = PricesOf(shape, cluster, degrees, Sharding::kNone, b)[kDenseLayer];
     EXPECT_EQ(with.modes[kNone]->kept_bytes, 34 * whole / t + scores);
@@ -64,14 +64,14 @@ TEST(LayerMemoryTest, DividesTheStateAsShardingSays) {
 TEST(LayerMemoryTest, DividesExpertsAmongExpertRanks) {
   const TransformerShape shape = ExpertShape();
   const Cluster cluster = ClusterOf(PerfectEfficiency());
-  const int64_t expert = 3 * 1'024 * 512;
+  const int64_t expert = int64_t{3} * 1'024 * 512;
   const int64_t one = PricesOf(shape, cluster, {.expert = 1, .data = 8})[kExpertLayer].parameter_bytes;
   const int64_t eight = PricesOf(shape, cluster, {.expert = 8, .data = 8})[kExpertLayer].parameter_bytes;
-  EXPECT_EQ(one - eight, 2 * (16 - 2) * expert);
+  EXPECT_EQ(one - eight, int64_t{2} * (16 - 2) * expert);
   // Optimizer states: of experts divided among 8 / 4 ranks, of the rest among 8.
   const LayerPrice sharded = PricesOf(shape, cluster, {.expert = 4, .data = 8}, Sharding::kOptimizer)[kExpertLayer];
-  const int64_t ordinary = (one - 2 * 16 * expert) / 2;
-  EXPECT_EQ(sharded.optimizer_bytes, 12 * ordinary / 8 + 12 * 4 * expert / 2);
+  const int64_t ordinary = (one - int64_t{2} * 16 * expert) / 2;
+  EXPECT_EQ(sharded.optimizer_bytes, 12 * ordinary / 8 + int64_t{12} * 4 * expert / 2);
 }
 
 TEST(LayerMemoryTest, HoldsATiedTableAtBothEnds) {
@@ -79,8 +79,8 @@ TEST(LayerMemoryTest, HoldsATiedTableAtBothEnds) {
   const Cluster cluster = ClusterOf(PerfectEfficiency());
   const std::vector<LayerPrice> prices = PricesOf(shape, cluster, {.tensor = 4});
   const int64_t table = int64_t{51'200} * 1'024 / 4;
-  EXPECT_EQ(prices[kEmbeddingLayer].parameter_bytes, 2 * (table + 2'048 * 1'024));
-  EXPECT_EQ(prices[kHeadLayer].parameter_bytes, 2 * (table + 2 * 1'024));
+  EXPECT_EQ(prices[kEmbeddingLayer].parameter_bytes, 2 * (table + int64_t{2'048} * 1'024));
+  EXPECT_EQ(prices[kHeadLayer].parameter_bytes, 2 * (table + int64_t{2} * 1'024));
 }
 
 TEST(LayerMemoryTest, HoldsLogitsWhileTheLossIsMade) {

@@ -103,7 +103,7 @@ TEST(LinkUsesTest, UsesOfLinksAreBounded) {
   EXPECT_THAT(all->Of(0, ExchangeGroup::kExpert), Not(IsEmpty()));
   EXPECT_FALSE(with_most(100).has_value());
   // 2 x 2 x 7 x 8 links between neighbours, each used by at most the tensor, data, expert and experts' exchanges.
-  const auto enough = with_most(224 * 4);
+  const auto enough = with_most(int64_t{224} * 4);
   ASSERT_TRUE(enough.has_value());
   EXPECT_EQ(enough->links, all->links);
 }

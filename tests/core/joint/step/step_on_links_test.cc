@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
 #include <map>
 #include <string>
 
@@ -39,7 +41,7 @@ TEST(StepOnLinksTest, WithoutContentionTakesTheSimulatedStep) {
   const TrainingCase tied("gpt-13b", "dgx-a100:8");
   std::map<TaskKind, int> seen;
   for (int number = 0; number < 150; ++number) {
-    const TrainingCase& training = number % 3 == 0 ? dense : number % 3 == 1 ? experts : tied;
+    const TrainingCase& training = *std::array{&dense, &experts, &tied}.at(static_cast<std::size_t>(number) % 3);
     const PlanChoices choices = RandomChoices(random, training.row.size());
     const JointPlan plan = MakeTrainingPlan(training, choices);
     if (plan.step == kBeyondPrices) continue;

@@ -76,7 +76,7 @@ int64_t PassPs(const Pipeline& pipeline, int32_t stage, int32_t chunk, bool is_b
   for (int32_t i = 0; i < number; ++i) first += pipeline.sizes[static_cast<std::size_t>(i)];
   int64_t time = is_backward ? pipeline.again_ps[static_cast<std::size_t>(number)] : 0;
   for (int32_t i = 0; i < pipeline.sizes[static_cast<std::size_t>(number)]; ++i) {
-    const DealtTimes& layer = pipeline.layers[static_cast<std::size_t>(first + i)];
+    const DealtTimes& layer = pipeline.layers[static_cast<std::size_t>(first) + static_cast<std::size_t>(i)];
     time += is_backward ? layer.backward_ps : layer.forward_ps;
   }
   if (number > 0) {
@@ -196,7 +196,7 @@ Pipeline RandomPipeline(RandomStream& random, bool are_alike) {
   };
   const DealtTimes alike = layer();
   const int32_t num_chunks = pipeline.num_stages * pipeline.chunks;
-  const int64_t num_layers = num_chunks + random.Between(0, 2 * num_chunks);
+  const int64_t num_layers = num_chunks + random.Between(0, int64_t{2} * num_chunks);
   for (int64_t i = 0; i < num_layers; ++i) {
     const bool is_end = i == 0 || i + 1 == num_layers;
     pipeline.layers.push_back(are_alike && !is_end ? alike : layer());

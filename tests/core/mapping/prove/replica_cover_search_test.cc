@@ -94,7 +94,8 @@ MappingInstance MakeCase(RandomStream& random) {
     for (int32_t b = 0; b < devices; ++b) {
       const bool is_near = a / inner == b / inner;
       const bool is_adjacent = a - b == 1 || b - a == 1;
-      matrix.bandwidth_bytes_per_second.push_back(is_near && is_adjacent ? 12e9 : (is_near ? 6e9 : 1e9));
+      const double near = is_adjacent ? 12e9 : 6e9;
+      matrix.bandwidth_bytes_per_second.push_back(is_near ? near : 1e9);
     }
   }
   instance.network = Network(matrix);

@@ -370,7 +370,7 @@ TEST(SolveParmesanTest, HonoursPinsWhereverAPlanDoes) {
   for (uint64_t seed = 1; seed <= 300; ++seed) {
     const Instance instance = PinnedPipeline(seed);
     SolverOptions options;
-    if (seed % 2 == 0) options.clusters = *instance.problem.num_stages;
+    if (seed % 2 == 0) options.clusters = instance.problem.num_stages;
     const bool has_placement = HasPlacement(instance, {});
     (has_placement ? feasible : infeasible) += 1;
     const absl::StatusOr<SearchOutcome> outcome = Solve(instance, options);

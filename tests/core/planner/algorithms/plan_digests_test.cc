@@ -23,7 +23,7 @@
 namespace planwright {
 
 // What the framework prints for a parameter.
-static void PrintTo(const AlgorithmRow& info, std::ostream* out) { *out << info.name; }
+inline void PrintTo(const AlgorithmRow& info, std::ostream* out) { *out << info.name; }
 
 namespace {
 

@@ -83,8 +83,8 @@ TEST(JointRefusalsTest, WhatIsNotProvenIsNotInfeasible) {
   for (int i = 0; i < 30; ++i) {
     Operator& op = request.graph.operators.emplace_back();
     op.name = absl::StrCat("op", i);
-    op.parameter_bytes = (i * 7 % 9 + 1) * 1'000'000;
-    op.activation_bytes = (i * 5 % 9 + 1) * 1'000'000;
+    op.parameter_bytes = int64_t{i * 7 % 9 + 1} * 1'000'000;
+    op.activation_bytes = int64_t{i * 5 % 9 + 1} * 1'000'000;
     op.costs = {{.device_class = "gpu",
                  .forward = Picoseconds(1'000'000 * (i % 4 + 1)),
                  .backward = Picoseconds(1'000'000 * (i % 5 + 2))}};

@@ -27,11 +27,11 @@ TEST(SemanticFpnTest, HasThePublishedParameters) {
 // 150 classes.
 TEST(SemanticFpnTest, HasTheParametersOfItsParts) {
   constexpr int64_t kBackbone = 44'549'160 - 2'049'000;
-  constexpr int64_t kLateral = (256 + 512 + 1'024 + 2'048 + 4) * 256;
-  constexpr int64_t kSmooth = 4 * (9 * 256 + 1) * 256;
-  constexpr int64_t kBranches = (4 * 9 * 256 + 3 * 9 * 128 + 7 * 2) * 128;
+  constexpr int64_t kLateral = int64_t{256 + 512 + 1'024 + 2'048 + 4} * 256;
+  constexpr int64_t kSmooth = int64_t{4} * (9 * 256 + 1) * 256;
+  constexpr int64_t kBranches = int64_t{4 * 9 * 256 + 3 * 9 * 128 + 7 * 2} * 128;
   EXPECT_EQ(TotalParameters(MakeZooModel(kPublished).value(), 2),
-            kBackbone + kLateral + kSmooth + kBranches + 129 * 150);
+            kBackbone + kLateral + kSmooth + kBranches + int64_t{129} * 150);
 }
 
 // The published count holds normalisation and ReLU too.

@@ -40,7 +40,7 @@ TEST(TransformerTest, HasTheParametersOfReleasedCheckpoints) {
   EXPECT_EQ(ParametersOf("qwen3-30b-a3b"), 30'532'122'624);
   EXPECT_EQ(ParametersOf("qwen3-235b-a22b"), 235'093'634'560);
   // deepseek-ai/DeepSeek-V3: 671,026,419,200 with 256 biases of the routing in each of 58 layers.
-  EXPECT_EQ(ParametersOf("deepseek-v3"), 671'026'419'200 - 58 * 256);
+  EXPECT_EQ(ParametersOf("deepseek-v3"), 671'026'419'200 - int64_t{58} * 256);
 }
 
 // Brown et al. 2020, table 2.1, column n_params. The table rounds; where its own shape is further than 1 % from the
