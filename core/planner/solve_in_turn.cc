@@ -62,6 +62,9 @@ int64_t CountUnits(const OperatorGraph& graph, const ResolvedProblem& problem) {
 // Whether the search ends long before any limit, and takes another way where numbers are others.
 bool HasRounds(Algorithm algorithm) { return algorithm == Algorithm::kParmesan; }
 
+// Counters of what was done, of which rounds do more; others describe what was looked at.
+bool IsSum(std::string_view counter) { return counter == "moves" || counter == "runs"; }
+
 // Devices that join a cluster together.
 int64_t DevicesOfGroup(const Interconnect& interconnect) {
   if (const auto* hierarchy = std::get_if<HierarchyInterconnect>(&interconnect))
@@ -111,8 +114,10 @@ absl::StatusOr<SearchOutcome> SolveInOtherOrder(const SearchRequest& request, in
 
 class Turns {
  public:
-  Turns(const SearchRequest& request, const SolveLimits& limits, TaskArena& arena, const SearchCallbacks& callbacks)
-      : request_(request), limits_(limits), arena_(arena), callbacks_(callbacks) {}
+  // `is_whole`: the request is not a narrower one, of which other searches start.
+  Turns(const SearchRequest& request, const SolveLimits& limits, TaskArena& arena, const SearchCallbacks& callbacks,
+        bool is_whole)
+      : request_(request), limits_(limits), arena_(arena), callbacks_(callbacks), is_whole_(is_whole) {}
 
   absl::StatusOr<SearchOutcome> Run() {
     try {
@@ -243,7 +248,7 @@ class Turns {
     for (const ResolvedProblem& problem : NarrowerProblems()) {
       const SearchRequest narrower = Like(problem, request_.options, request_.algorithm);
       const SearchCallbacks silent = callbacks_.Silenced();
-      const absl::StatusOr<SearchOutcome> outcome = Turns(narrower, limits, arena_, silent).Run();
+      const absl::StatusOr<SearchOutcome> outcome = Turns(narrower, limits, arena_, silent, /*is_whole=*/false).Run();
       if (outcome.ok() && Take(*outcome)) callbacks_.on_incumbent(SoFar(), work_, outcome->algorithm);
     }
   }
@@ -315,7 +320,10 @@ class Turns {
     }
     for (const Bound& bound : outcome->bounds) Add(bound);
     stop_reasons_.push_back(outcome->stop_reason);
-    counters_.merge(std::map(outcome->counters));
+    for (const auto& [name, count] : outcome->counters) {
+      const auto [known, is_new] = counters_.try_emplace(name, count);
+      if (!is_new && IsSum(name)) known->second += count;
+    }
     // Told in full what it has told before, or what it kept for itself.
     if (!Take(*outcome) && is_best && outcome->objective == Known(best_).objective) best_ = *outcome;
     return outcome->work;
@@ -377,11 +385,13 @@ class Turns {
   // From the best plan of all: where memory is tight or links are unlike, annealing ends in many places. The time that
   // searches before left over is spent so, too.
   void AnnealWithOtherSeeds() {
-    if (request_.options.work_limit.has_value()) return;
+    const bool is_asked = is_whole_ && !request_.options.work_limit.has_value() && !request_.target.has_value();
+    if (!is_asked || !best_.has_value()) return;
     int64_t work = 0;
     for (int64_t round = 1; work < kMostWorkOfOtherSeeds && !IsDone() && !IsNearlyProven(); ++round) {
       SolverOptions options = request_.options;
       options.seed = OtherSeed(round);
+      options.work_limit = kMostWorkOfOtherSeeds - work;
       work += std::max(Search(Algorithm::kStageAnnealing, options, /*variant=*/0, limits_),
                        kMostWorkOfOtherSeeds / kMostRounds + 1);
       ++rounds_;
@@ -462,6 +472,7 @@ class Turns {
   const SolveLimits& limits_;
   TaskArena& arena_;
   const SearchCallbacks& callbacks_;
+  const bool is_whole_;
   // What must share a device counts as one.
   int64_t units_ = 0;
   bool has_narrowed_ = false;
@@ -481,7 +492,7 @@ class Turns {
 
 absl::StatusOr<SearchOutcome> SolveInTurn(const SearchRequest& request, const SolveLimits& limits, TaskArena& arena,
                                           const SearchCallbacks& callbacks) {
-  return Turns(request, limits, arena, callbacks).Run();
+  return Turns(request, limits, arena, callbacks, /*is_whole=*/true).Run();
 }
 
 }  // namespace planwright

@@ -4,8 +4,10 @@
 // placement and the best bound of scope PROBLEM of all are the answer, and the first bound that meets a placement, or
 // comes as close as was asked for, ends them all. Enumeration takes its turn only where it is known to end soon.
 // Parmesan's search, which ends long before its limits, runs again in rounds with other seeds, other orders of the
-// operators and other numbers of clusters. Each does as much work as options.work_limit says, else an amount that grows
-// with the size of the problem: some tenths of a second for 50 operators, some seconds at most.
+// operators and other numbers of clusters. Annealing of stages goes on with other seeds, for a second or two, where
+// there is a plan more than 1 % above its bound; not for targets, nor where work is limited. Each search does as much
+// work as options.work_limit says, else an amount that grows with the size of the problem: some tenths of a second for
+// 50 operators, some seconds at most.
 #ifndef PLANWRIGHT_CORE_PLANNER_SOLVE_IN_TURN_H_
 #define PLANWRIGHT_CORE_PLANNER_SOLVE_IN_TURN_H_
 

@@ -206,7 +206,7 @@ absl::StatusOr<v1::EvaluatePlanResponse> Judge(const v1::Plan& plan, const PlanR
   if (violations.unlisted_count() > 0) {
     v1::PlanViolation& wire = *response.add_violations();
     wire.set_field("plan");
-    wire.set_description(absl::StrCat("has ", violations.unlisted_count(), " more violations, which are not listed"));
+    wire.set_description(absl::StrCat("violations that are not listed: ", violations.unlisted_count()));
   }
   return response;
 }

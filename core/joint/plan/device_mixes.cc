@@ -71,7 +71,9 @@ class MixSearch {
       TakePlan(*best_, answer);
     }
     plan.step_bound = std::min(plan.step_bound, Picoseconds(bound_ps_));
-    plan.simulated_bound = std::min(plan.simulated_bound, Picoseconds(SimulatedBound(plan.simulated_bound.count())));
+    const int64_t floor_ps = std::min(floor_ps_, plan.simulated_step.count());
+    const int64_t of_chosen_ps = std::max(plan.simulated_bound.count(), floor_ps);
+    plan.simulated_bound = Picoseconds(SimulatedBound(of_chosen_ps));
     answer.is_interrupted = answer.is_interrupted || is_interrupted_;
     if (!is_network()) answer.counters["start_fits"] = start_fits_;
     answer.counters["device_mixes_asked"] = asked_;
@@ -155,7 +157,7 @@ class MixSearch {
   int64_t SimulatedBoundOn(const DeviceCounts& counts, int64_t needed_ps) const {
     int64_t bound_ps = needed_ps;
     for (const TrainingCluster& row : BestRowsOf(AsCloseAsCanBe(FirstDevicesByClass(training_, counts)))) {
-      bound_ps = std::min(bound_ps, BoundSimulatedStep(RequestOn(row), needed_ps, limits_));
+      bound_ps = std::min(bound_ps, BoundSimulatedStep(RequestOn(row), bound_ps, limits_));
     }
     return bound_ps;
   }

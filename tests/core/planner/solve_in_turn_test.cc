@@ -5,7 +5,9 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/base/infeasibility.h"
@@ -107,15 +109,47 @@ TEST(SolveInTurnTest, ImprovesOnlyWhatItReports) {
   }
 }
 
+// How often each search began.
+class PhaseCounter : public PlannerObserver {
+ public:
+  void OnPhase(std::string_view phase) override { ++phases[std::string(phase)]; }
+  std::map<std::string, int> phases;
+};
+
+TEST(SolveInTurnTest, AnnealsWithOtherSeedsWhereLittleIsProven) {
+  PhaseCounter counter;
+  PlannerRequest request = Wide(16);
+  const absl::StatusOr<Plan> plan = Make(request, counter);
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  ASSERT_GT(RelativeGap(plan->objective, plan->lower_bound), 0.01);
+  EXPECT_GT(counter.phases["stage_annealing"], 1);
+  request.options.work_limit = 100'000;
+  PhaseCounter limited;
+  ASSERT_TRUE(Make(request, limited).ok());
+  EXPECT_EQ(limited.phases["stage_annealing"], 1);
+}
+
 // Bytes that fill the devices exactly in few ways only, too many to be looked at.
-TEST(SolveInTurnTest, SaysWhichLimitEndedASearchWithoutAPlan) {
-  PlannerRequest request = Wide(14);
+PlannerRequest Filled(int branches) {
+  PlannerRequest request = Wide(branches);
   for (Operator& op : request.graph.operators) op.memory_bytes = 1000;
   for (std::size_t i = 0; i < request.graph.operators.size(); ++i)
     *request.graph.operators[i].memory_bytes += 1 << (i % 10);
   int64_t total = 0;
   for (const Operator& op : request.graph.operators) total += *op.memory_bytes;
   request.cluster.device_classes[0].memory_bytes = (total + 5) / 6;
+  return request;
+}
+
+TEST(SolveInTurnTest, WithoutAPlanNoOtherSeedsAreTried) {
+  PhaseCounter counter;
+  const absl::StatusOr<Plan> plan = Make(Filled(10), counter);
+  ASSERT_TRUE(IsNoPlanFound(plan.status())) << plan.status();
+  EXPECT_EQ(counter.phases["stage_annealing"], 1);
+}
+
+TEST(SolveInTurnTest, SaysWhichLimitEndedASearchWithoutAPlan) {
+  PlannerRequest request = Filled(14);
   request.options.work_limit = 1000;
   const absl::StatusOr<Plan> plan = Make(request);
   ASSERT_FALSE(plan.ok());

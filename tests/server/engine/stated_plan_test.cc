@@ -389,7 +389,7 @@ TEST_F(StatedPlanTest, ViolationsThatAreNotListedAreCounted) {
   const auto evaluated = Evaluate(request, plan);
   ASSERT_TRUE(evaluated.ok()) << evaluated.status();
   ASSERT_EQ(evaluated->violations_size(), 101);
-  EXPECT_EQ(evaluated->violations(100).description(), "has 30 more violations, which are not listed");
+  EXPECT_EQ(evaluated->violations(100).description(), "violations that are not listed: 30");
 }
 
 TEST_F(StatedPlanTest, NumbersOfOtherRulesAreCostedAnewAndSaidSo) {

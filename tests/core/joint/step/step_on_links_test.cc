@@ -46,7 +46,7 @@ TEST(StepOnLinksTest, WithoutContentionTakesTheSimulatedStep) {
     const JointPlan plan = MakeTrainingPlan(training, choices);
     if (plan.step == kBeyondPrices) continue;
     SCOPED_TRACE(number);
-    const TaskList whole = StepTasks(training.pricer, training.row, plan, training.Names(plan));
+    const TaskList whole = StepTasks(training.pricer, training.row, plan, TrainingCase::Names(plan));
     ASSERT_EQ(StepOf(whole), plan.simulated_step);
     for (const int64_t most : {1'000'000, 2'000, 1}) {
       const StepOnLinks step = training.OnLinks(plan, most);
@@ -74,7 +74,7 @@ TEST(StepOnLinksTest, TakesLayersTogetherWhereTasksAreTooMany) {
   EXPECT_LE(coarse.list.tasks.size(), fine.list.tasks.size() / 3);
   const StageLinkUses uses = *LinkUsesOf(training.cluster, training.row, plan);
   const auto with_at_most = [&](int64_t most) {
-    return StepTasksOnLinks(training.pricer, training.row, plan, training.Names(plan), uses,
+    return StepTasksOnLinks(training.pricer, training.row, plan, TrainingCase::Names(plan), uses,
                             {.wanted = 1, .most = most});
   };
   // Stages hold 17 layers each, of which no more can be together.

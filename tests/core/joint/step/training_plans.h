@@ -21,6 +21,7 @@ namespace planwright {
 
 inline std::vector<DeviceId> AllDevices(const Cluster& cluster) {
   std::vector<DeviceId> devices;
+  devices.reserve(cluster.devices.size());
   for (std::size_t d = 0; d < cluster.devices.size(); ++d) devices.emplace_back(d);
   return devices;
 }
@@ -43,6 +44,7 @@ struct TrainingCase {
 
   static std::vector<std::string> Names(const JointPlan& plan) {
     std::vector<std::string> names;
+    names.reserve(plan.stages.size());
     for (std::size_t s = 0; s < plan.stages.size(); ++s) names.push_back(absl::StrCat("stage ", s));
     return names;
   }
