@@ -180,10 +180,8 @@ class Turns {
             request_.target, request_.device_limits};
   }
 
-  bool IsSettled() const {
-    return best_.has_value() && RelativeGap(best_->objective, bound_.value) <= request_.options.relative_gap;
-  }
-  bool IsNearlyProven() const { return best_.has_value() && RelativeGap(best_->objective, bound_.value) <= kSmallGap; }
+  bool IsWithin(double gap) const { return best_.has_value() && RelativeGap(best_->objective, bound_.value) <= gap; }
+  bool IsSettled() const { return IsWithin(request_.options.relative_gap); }
   bool IsAboveTarget() const { return request_.target.has_value() && bound_.value > *request_.target; }
   // Nothing is left to be found, or nobody waits for it.
   bool IsDone() const {
@@ -388,7 +386,7 @@ class Turns {
     const bool is_asked = is_whole_ && !request_.options.work_limit.has_value() && !request_.target.has_value();
     if (!is_asked || !best_.has_value()) return;
     int64_t work = 0;
-    for (int64_t round = 1; work < kMostWorkOfOtherSeeds && !IsDone() && !IsNearlyProven(); ++round) {
+    for (int64_t round = 1; work < kMostWorkOfOtherSeeds && !IsDone() && !IsWithin(kSmallGap); ++round) {
       SolverOptions options = request_.options;
       options.seed = OtherSeed(round);
       options.work_limit = kMostWorkOfOtherSeeds - work;

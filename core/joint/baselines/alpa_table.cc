@@ -24,7 +24,6 @@ class Run {
   bool Add(const LayerPrice& price) {
     const auto mode = ModeOf(price, mode_);
     if (!mode.has_value()) return false;
-    last_ = price.shared;
     const LayerPrice::Mode& own = price.InMode(*mode);
     time_ps_ += price.forward_ps + price.backward_ps + own.extra_ps;
     state_ += price.state_bytes();
@@ -37,10 +36,10 @@ class Run {
   }
 
   int64_t time_ps() const { return time_ps_; }
-  // docs/joint-search.md, section 2. `holds_all`: the layers are all of the model.
-  int64_t Bytes(int64_t in_flight, int64_t input_bytes, int64_t output_bytes, bool holds_all) const {
-    return state_ - (holds_all ? last_.state_bytes() : 0) + 2 * gathered_ + in_flight * kept_ + workspace_ +
-           (any_full_ ? recomputed_ : 0) + BoundaryBufferBytes(input_bytes, output_bytes);
+  // docs/joint-search.md, section 2.
+  int64_t Bytes(int64_t in_flight, int64_t input_bytes, int64_t output_bytes) const {
+    return state_ + 2 * gathered_ + in_flight * kept_ + workspace_ + (any_full_ ? recomputed_ : 0) +
+           BoundaryBufferBytes(input_bytes, output_bytes);
   }
 
  private:
@@ -51,8 +50,6 @@ class Run {
   int64_t gathered_ = 0;
   int64_t workspace_ = 0;
   int64_t recomputed_ = 0;
-  // Of the last layer so far.
-  LayerPrice::Shared last_ = {};
   bool any_full_ = false;
 };
 
@@ -153,9 +150,11 @@ void AlpaTable::AddFrom(const std::vector<LayerPrice>& prices, const Degrees& de
       if (!run.Add(price_of(layer))) return;
     }
     const bool holds_all = begin == 0 && last == question_.num_layers();
+    const int64_t held_once = holds_all ? price_of(last - 1).shared.state_bytes() : 0;
     const int64_t output = last < question_.num_layers() ? price_of(last - 1).output_bytes : 0;
     for (int32_t in_flight = 1; in_flight <= num_groups_; ++in_flight) {
-      if (run.Bytes(in_flight, input, output, holds_all) > question_.cluster.classes.front().memory_bytes) break;
+      const int64_t bytes = run.Bytes(in_flight, input, output) - held_once;
+      if (bytes > question_.cluster.classes.front().memory_bytes) break;
       AlpaStage& stage = stages_[IndexOf(first, end, size, in_flight)];
       if (run.time_ps() < stage.time_ps) stage = {run.time_ps(), degrees};
     }

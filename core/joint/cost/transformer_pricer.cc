@@ -41,12 +41,11 @@ void AddModes(const TransformerShape& shape, LayerKind kind, const ActivationByt
   price.recomputed_bytes = RoundedUp(kept.layer);
 }
 
-// Without what the layer has in common with the first one.
-ParameterShares OwnSharesOf(const TransformerShape& shape, LayerKind kind, const Degrees& degrees) {
-  ParameterShares shares = SharesOf(shape, kind, degrees);
-  if (shape.tied && kind == kHeadLayer) {
-    shares.ordinary.parameters = ParametersOf(shape, kind).replicated;
-  }
+bool SharesTable(const TransformerShape& shape, LayerKind kind) { return shape.tied && kind == kHeadLayer; }
+
+// Of a layer that shares its table, what is left without it.
+ParameterShares OwnSharesOf(const TransformerShape& shape, LayerKind kind, ParameterShares shares) {
+  shares.ordinary.parameters = ParametersOf(shape, kind).replicated;
   return shares;
 }
 
@@ -74,7 +73,9 @@ LayerPrice PriceOf(const TransformerShape& shape, LayerKind kind, const PriceQue
   price.step_end_ps = RoundedUp(time.StepEnd(shares));
   price.ends_bytes = RoundedUp(time.EndsBytes(kind));
   AddStateBytes(shares, query.sharding, options.gradient_bytes, price);
-  price.shared = SharedOf(price, OwnSharesOf(shape, kind, query.degrees), query, time, options.gradient_bytes);
+  if (SharesTable(shape, kind)) {
+    price.shared = SharedOf(price, OwnSharesOf(shape, kind, shares), query, time, options.gradient_bytes);
+  }
   AddModes(shape, kind, KeptOnRank(shape, kind, query.degrees, time.tokens(), options.sequence_parallel),
            compute.forward + exchanges.forward, compute.scores, price);
   price.workspace_bytes = RoundedUp(WorkspaceBytes(shape, kind, query.degrees, time.tokens(), options.loss_bytes));
@@ -121,10 +122,12 @@ LayerParts PartsOf(const TransformerShape& shape, LayerKind kind, const PriceQue
   put_shared(gather, compute.forward, parts.forward);
   put_shared({gather.ordinary + scatter.ordinary, gather.experts + scatter.experts}, compute.backward, parts.backward);
   const SharedParts exchange = time.StepEndOf(shares).exchange;
-  const SharedParts own = time.StepEndOf(OwnSharesOf(shape, kind, query.degrees)).exchange;
   PutShared(exchange, time.hidden_at_step_end(), parts.step_end);
-  PutShared({exchange.ordinary - own.ordinary, exchange.experts - own.experts}, time.hidden_at_step_end(),
-            parts.shared_step_end);
+  if (SharesTable(shape, kind)) {
+    const SharedParts own = time.StepEndOf(OwnSharesOf(shape, kind, shares)).exchange;
+    PutShared({exchange.ordinary - own.ordinary, exchange.experts - own.experts}, time.hidden_at_step_end(),
+              parts.shared_step_end);
+  }
   return parts;
 }
 
