@@ -6,7 +6,10 @@
 #include <string_view>
 #include <tuple>
 #include <variant>
+#include <vector>
 
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "core/base/interruption.h"
 #include "core/base/known.h"
 #include "core/model/problem_rules.h"
@@ -337,14 +340,24 @@ class JointRules {
     }
   }
 
+  // What of the shape the degree does not divide; empty: nothing.
+  static std::string WhyNotOfTensors(const TransformerShape& shape, int64_t degree) {
+    std::vector<std::string> undivided;
+    const auto check = [&](const char* name, int64_t size) {
+      if (size % degree != 0) undivided.push_back(absl::StrCat(name, " (", size, ")"));
+    };
+    check("heads", shape.heads);
+    if (!shape.has_latent_attention()) check("kv_heads", shape.kv_heads);
+    check("hidden", shape.hidden);
+    check("feed_forward", shape.feed_forward);
+    check("expert_feed_forward", shape.expert_feed_forward);
+    if (undivided.empty()) return "";
+    return absl::StrCat("must divide ", absl::StrJoin(undivided, ", "), " of graph.transformer");
+  }
+
   void CheckDegrees(const TransformerShape& shape) {
     const auto rule = [](bool holds, const char* text) { return holds ? std::string() : std::string(text); };
-    CheckList("tensor_degrees", joint_.tensor_degrees, [&](int64_t degree) {
-      const bool divides_keys = shape.has_latent_attention() || shape.kv_heads % degree == 0;
-      return rule(shape.heads % degree == 0 && divides_keys && shape.hidden % degree == 0 &&
-                      shape.feed_forward % degree == 0 && shape.expert_feed_forward % degree == 0,
-                  "must divide heads, kv_heads, hidden, feed_forward and expert_feed_forward of graph.transformer");
-    });
+    CheckList("tensor_degrees", joint_.tensor_degrees, [&](int64_t degree) { return WhyNotOfTensors(shape, degree); });
     CheckList("context_degrees", joint_.context_degrees, [&](int64_t degree) {
       return rule(degree == 1 || shape.sequence % (2 * degree) == 0, "twice of it must divide the sequence");
     });

@@ -456,8 +456,11 @@ class Turns {
     }
     // The searches of AUTO are never done by themselves: without a limit they end by the work that they do by default.
     if (reason != StopReason::kWorkLimit && request_.options.algorithm != Algorithm::kAuto) return error_;
-    return NoPlanFoundError(absl::StrCat("no plan was found within the work limit: ", why, "; or allow more work"),
-                            SpentLimit::kWork);
+    const char* spent = request_.options.work_limit.has_value()
+                            ? "no plan was found within the work limit: "
+                            : "no plan was found in the work that searches do without a limit, and none is proven "
+                              "impossible: ";
+    return NoPlanFoundError(absl::StrCat(spent, why, "; or allow more work"), SpentLimit::kWork);
   }
 
   // Nothing came to an end.

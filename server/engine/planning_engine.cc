@@ -132,7 +132,8 @@ std::string DifferenceOf(const v1::PlanningProblem& from, const v1::PlanningProb
 void CheckDigest(const std::string& stated, const std::string& actual, const char* path, const char* noun,
                  Violations& violations) {
   if (stated.empty() || stated == actual) return;
-  violations.Add(path, "the plan was made for another " + std::string(noun) + ": must be " + actual + ", is " + stated);
+  violations.Add(path, absl::StrCat("the plan was made for another ", noun, ": give that one, or plan anew (must be ",
+                                    actual, ", is ", stated, ")"));
 }
 
 // Where the problem that the plan says it was made for is not that of the request, every default filled in: how they

@@ -171,7 +171,7 @@ class RunnableSearch {
   }
 
   absl::StatusOr<v1::CreatePlanResponse> Run(const std::string& plan_id) {
-    const auto free = calls_.plan(request_);
+    const auto free = Plan(request_);
     if (!free.ok()) return free;
     if (calls_.express(free->plan()).ok()) {
       best_ = *free;
@@ -193,7 +193,7 @@ class RunnableSearch {
     if (!plan_id.empty()) {
       // Kept answers and equal searches give the same plan again.
       best_request_.set_plan_id(plan_id);
-      auto kept = calls_.plan(best_request_);
+      auto kept = Plan(best_request_);
       if (!kept.ok()) return kept;
       best_ = *std::move(kept);
     }
@@ -202,6 +202,11 @@ class RunnableSearch {
   }
 
  private:
+  absl::StatusOr<v1::CreatePlanResponse> Plan(const v1::CreatePlanRequest& request) {
+    ++searches_;
+    return calls_.plan(request);
+  }
+
   // False: context degrees are asked for, or have been left out.
   static bool KeepSamplesWhole(v1::CreatePlanRequest& request) {
     v1::JointSearch& joint = *request.mutable_problem()->mutable_joint();
@@ -214,7 +219,7 @@ class RunnableSearch {
   void TryAsFew(const v1::Plan& fewest) {
     v1::CreatePlanRequest request = request_;
     if (!KeepSamplesWhole(request)) return;
-    const auto whole = calls_.plan(request);
+    const auto whole = Plan(request);
     if (whole.ok() && DevicesOf(whole->plan()) <= DevicesOf(fewest)) Take(*whole, request);
   }
 
@@ -232,7 +237,7 @@ class RunnableSearch {
   // Recomputation by layer first: where the trainer can say what comes out, or nothing better can, that is all. Whether
   // the trainer can say any of it.
   bool Try(v1::CreatePlanRequest request) {
-    const auto whole = calls_.plan(request);
+    const auto whole = Plan(request);
     if (!whole.ok()) {
       refused_ = whole.status();
       return false;
@@ -242,7 +247,7 @@ class RunnableSearch {
     bool has_any = SaysFirstLayers() && TryFirstLayers(request);
     for (const v1::LayerRecomputation kind : RecomputationOf(request_.problem().joint(), trainer_)) {
       Replace(request.mutable_problem()->mutable_joint()->mutable_recomputation(), std::vector{kind});
-      const auto uniform = calls_.plan(request);
+      const auto uniform = Plan(request);
       has_any = (uniform.ok() && Take(*uniform, request)) || has_any;
     }
     return has_any;
@@ -264,7 +269,7 @@ class RunnableSearch {
     joint.set_first_layers_alike(true);
     Replace(joint.mutable_recomputation(), std::vector{kNoRecomputation, kFull});
     Replace(joint.mutable_schedules(), std::vector{kOneFOneB});
-    const auto first = calls_.plan(request);
+    const auto first = Plan(request);
     return first.ok() && Take(*first, request);
   }
 
@@ -292,12 +297,12 @@ class RunnableSearch {
 
   std::string PriceText(const v1::Plan& free, const v1::Plan& plan) const {
     const double more = plan.objective_ms() / free.objective_ms() - 1;
-    if (more <= 0) {
-      return absl::StrCat("--runnable_on=", std::string(trainer_.name),
-                          " costs nothing: without it a step takes as long");
-    }
-    return absl::StrCat("--runnable_on=", std::string(trainer_.name), " costs ", TwoDigitPercent(more * 100),
-                        ": without it a step takes ", DurationText(free.objective_ms()));
+    const std::string price = more <= 0 ? " costs nothing: without it a step takes as long"
+                                        : absl::StrCat(" costs ", TwoDigitPercent(more * 100),
+                                                       ": without it a step takes ", DurationText(free.objective_ms()));
+    const std::string one_of =
+        searches_ > 1 ? absl::StrCat("; ", searches_, " searches were made, and the time above is that of one") : "";
+    return absl::StrCat("--runnable_on=", std::string(trainer_.name), price, one_of);
   }
 
   const Trainer& trainer_;
@@ -306,6 +311,7 @@ class RunnableSearch {
   std::optional<v1::CreatePlanResponse> best_;
   v1::CreatePlanRequest best_request_;
   absl::Status refused_;
+  int32_t searches_ = 0;
 };
 
 }  // namespace

@@ -22,7 +22,7 @@ std::string Objection(const JointSettings& settings, const JointPlan& plan) {
   const Degrees& first = plan.stages.front().degrees;
   const bool is_alike = std::all_of(plan.stages.begin(), plan.stages.end(),
                                     [&](const JointStage& stage) { return stage.degrees == first; });
-  if (!settings.per_stage && !is_alike) return "its stages are spread differently, which needs degrees PER_STAGE";
+  if (!settings.per_stage && !is_alike) return "its stages differ in their degrees, which degrees PER_STAGE allow";
   if (!Holds(settings.orders, PipelineOrder::kOneFOneB)) return "its order may not be chosen";
   if (!Holds(settings.shardings, plan.sharding)) return "its sharding may not be chosen";
   if (settings.num_stages.value_or(static_cast<int32_t>(plan.stages.size())) !=
@@ -56,7 +56,8 @@ std::vector<JointBaseline> JointBaselines(const BaselineQuestion& question, cons
   if (is_cut_off) {
     add("data_parallel", std::nullopt, kNoTime);
   } else {
-    add("data_parallel", ShardedDataParallel(question), "the model does not fit, even sharded and computed again");
+    add("data_parallel", ShardedDataParallel(question),
+        "the model does not fit, even sharded, with the recomputation that may be chosen");
   }
   if (question.cluster.classes.size() > 1) {
     add("alpa", std::nullopt, "it is for devices of one class");

@@ -30,6 +30,10 @@ bool HasNoContextGroups(const JointPlan& plan) {
   return IsEveryStage(plan, [](const JointStage& stage) { return stage.degrees.context == 1; });
 }
 
+bool HasNoExpertGroups(const JointPlan& plan) {
+  return IsEveryStage(plan, [](const JointStage& stage) { return stage.degrees.expert == 1; });
+}
+
 bool HasOneStage(const JointPlan& plan) { return plan.stages.size() == 1; }
 
 bool HasOneSpread(const JointPlan& plan) {
@@ -74,6 +78,9 @@ std::vector<LeftOutChoice> ChoicesToLeaveOut(const JointSettings& settings) {
   if (settings.context_degrees.size() > 1) {
     choices.push_back(
         WithOnly(settings, "context parallelism", &JointSettings::context_degrees, 1, HasNoContextGroups));
+  }
+  if (settings.expert_degrees.size() > 1) {
+    choices.push_back(WithOnly(settings, "expert parallelism", &JointSettings::expert_degrees, 1, HasNoExpertGroups));
   }
   AddWithoutOrder(settings, "interleaving", PipelineOrder::kInterleaved, choices);
   AddWithoutOrder(settings, "zero bubble", PipelineOrder::kZeroBubble, choices);

@@ -154,6 +154,7 @@ class ChoicesTogether {
       if (HasBlocks(order, stages, block)) return BrokenRule::kNone;
       if (stages * block >= fewest_stages_ * smallest_block_) continue;
       std::tie(fewest_stages_, smallest_block_) = std::tie(stages, block);
+      smallest_ranks_ = {spread.tensor, spread.context, spread.expert, static_cast<int32_t>(division.data)};
     }
     return runnable.empty() ? BrokenRule::kSchedule : BrokenRule::kDevices;
   }
@@ -221,17 +222,32 @@ class ChoicesTogether {
   std::string WhyNoBlocks() const {
     int64_t devices = 0;
     for (const TrainingClass& part : request_.cluster.classes) devices += part.devices();
-    const std::string stages =
-        absl::StrCat(CountedText(fewest_stages_, "stage"), " of at least ", CountedText(smallest_block_, "device"));
+    const std::string stages = absl::StrCat(CountedText(fewest_stages_, "stage"), " of at least ",
+                                            CountedText(smallest_block_, "device"), SmallestRanks());
     if (fewest_stages_ * smallest_block_ <= devices) {
       const bool is_one_class =
           request_.cluster.classes.size() > 1 && settings_.orders == std::vector{PipelineOrder::kInterleaved};
       return absl::StrCat(stages, " do not lie in whole nodes, or inside one, of ",
                           is_one_class ? "one class of these " : "these ", CountedText(devices, "device"));
     }
-    return absl::StrCat(stages, fewest_stages_ == 1 ? " is " : " are ",
+    return absl::StrCat(stages, fewest_stages_ == 1 ? " takes " : " take ",
                         CountedText(fewest_stages_ * smallest_block_, "device"),
                         devices == 1 ? ", and there is " : ", and there are ", devices);
+  }
+
+  // The degrees that make the smallest block so large; a single device needs none.
+  std::string SmallestRanks() const {
+    std::vector<std::string> ranks;
+    if (smallest_ranks_.tensor > 1) ranks.push_back(absl::StrCat("tensor ", smallest_ranks_.tensor));
+    if (smallest_ranks_.context > 1) ranks.push_back(absl::StrCat("context ", smallest_ranks_.context));
+    if (smallest_ranks_.data > 1) ranks.push_back(absl::StrCat("data ", smallest_ranks_.data));
+    if (ranks.empty()) return "";
+    std::string text = absl::StrCat(" (", absl::StrJoin(ranks, " x "));
+    if (smallest_ranks_.expert > 1) {
+      absl::StrAppend(&text, ", since expert ranks, ", smallest_ranks_.expert,
+                      " here, are taken from those of data and context, never from those of tensors");
+    }
+    return absl::StrCat(text, ")");
   }
 
   const JointRequest& request_;
@@ -240,6 +256,7 @@ class ChoicesTogether {
   // Of what breaks no rule but that of devices, the stages that take the fewest.
   int64_t fewest_stages_ = std::numeric_limits<int32_t>::max();
   int64_t smallest_block_ = std::numeric_limits<int32_t>::max();
+  Degrees smallest_ranks_;
 };
 
 }  // namespace

@@ -160,7 +160,7 @@ std::string DevicesText(const JointQuestion& question, const TrainingCluster& cl
 // More nodes are of the first class alone; a network has devices and no nodes.
 std::string MoreText(const JointQuestion& question, const TrainingCluster& cluster, int32_t nodes, int64_t devices) {
   std::string more = CountedText(devices, "device");
-  if (question.training.pairs == nullptr) more = absl::StrCat(CountedText(nodes, "node"), " (", more, ")");
+  if (question.training.pairs == nullptr) absl::StrAppend(&more, " (", CountedText(nodes, "node"), ")");
   if (!HasUnlikeDevices(cluster)) return more;
   return absl::StrCat(more, " of ", NameOfClass(question, cluster.classes.front()), " alone");
 }

@@ -62,6 +62,19 @@ std::vector<int32_t> TakeTeam(const PipelineTables& tables, int32_t replicas, st
   return {};
 }
 
+// Devices that are connected to one drawn at random as its neighbour is, both included: those of its node.
+int32_t SizeOfNode(const PipelineTables& tables, RandomStream& random) {
+  const int32_t device = Below(random, tables.num_devices());
+  const int32_t neighbour = device > 0 ? device - 1 : device + 1;
+  if (neighbour == tables.num_devices()) return 1;
+  const std::size_t link = tables.LinkClassOf(device, neighbour);
+  int32_t size = 1;
+  for (int32_t other = 0; other < tables.num_devices(); ++other) {
+    if (other != device && tables.LinkClassOf(device, other) == link) ++size;
+  }
+  return size;
+}
+
 // Chooses up to as many as the largest class has, small numbers as likely as large ones.
 int32_t ChooseReplicas(const PipelineTables& tables, RandomStream& random) {
   if (const auto fixed = tables.fixed_replicas(); fixed.has_value()) return *fixed;
@@ -72,7 +85,28 @@ int32_t ChooseReplicas(const PipelineTables& tables, RandomStream& random) {
   return std::min(most, static_cast<int32_t>(std::pow(most + 1, random.Unit())));
 }
 
+// A node for each of some stages, in the order of the cluster; empty where no class has so many devices.
+std::vector<std::vector<int32_t>> TeamsOfNodes(const PipelineTables& tables, RandomStream& random) {
+  const int32_t size = SizeOfNode(tables, random);
+  const int32_t room = std::min(tables.num_blocks(), tables.num_devices() / size);
+  const int32_t count = std::min(tables.problem().num_stages.value_or(1 + Below(random, room)), room);
+  std::vector<int32_t> devices = FirstNumbers(Index(tables.num_devices()));
+  std::vector<std::vector<int32_t>> teams;
+  while (static_cast<int32_t>(teams.size()) < count) {
+    std::vector<int32_t> team = TakeTeam(tables, size, devices);
+    if (team.empty()) break;
+    teams.push_back(std::move(team));
+  }
+  return teams;
+}
+
 std::vector<std::vector<int32_t>> ChooseTeams(const PipelineTables& tables, RandomStream& random) {
+  // Whole nodes are hardly ever drawn by chance, and annealing hardly ever moves that many devices together.
+  const bool has_nodes = !tables.fixed_replicas().has_value() && !tables.links_are_alike();
+  if (has_nodes && random.Below(2) == 0) {
+    std::vector<std::vector<int32_t>> nodes = TeamsOfNodes(tables, random);
+    if (!nodes.empty()) return nodes;
+  }
   std::vector<int32_t> devices = DeviceOrder(tables, random);
   const bool resizes = !tables.has_equal_replicas();
   int32_t replicas = ChooseReplicas(tables, random);

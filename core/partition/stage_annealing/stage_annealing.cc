@@ -281,7 +281,7 @@ absl::StatusOr<SearchOutcome> SolveByStageAnnealing(const SearchRequest& request
 AlgorithmRow StageAnnealingRow() {
   return {.algorithm = Algorithm::kStageAnnealing,
           .name = kName,
-          .version = "1",
+          .version = "2",
           .description = "simulated annealing of contiguous stages and their devices on the true objective",
           .work_unit = "about 10 ns: a block, an end of a tensor or a pair of replicas looked at",
           .solve = SolveByStageAnnealing,

@@ -15,6 +15,7 @@
 #include "core/base/infeasibility.h"
 #include "core/base/interruption.h"
 #include "core/base/known.h"
+#include "core/base/quantity_text.h"
 #include "core/base/status_macros.h"
 #include "core/base/violations.h"
 #include "core/joint/baselines/joint_baselines.h"
@@ -342,10 +343,12 @@ class JointRequestRun {
     int64_t measured = 0;
     for (const JointStage& stage : joint.stages) measured += stage.measured_layers;
     if (measured == 0) {
-      plan.warnings.emplace_back(
-          "no layer of the plan was measured: graph.transformer.measured_layers has no rows for its degrees and "
-          "samples "
-          "of a micro-batch, so that its times are estimates");
+      const Degrees& degrees = joint.stages.front().degrees;
+      plan.warnings.push_back(absl::StrCat(
+          "no layer of the plan was measured: graph.transformer.measured_layers has no row for its degrees "
+          "(tensor ",
+          degrees.tensor, ", context ", degrees.context, ", expert ", degrees.expert, ") and micro-batches (",
+          CountedText(joint.micro_batch_samples, "sample"), "), so that its times are estimates"));
     } else if (joint.peak_share_in_use > 1) {
       plan.warnings.emplace_back(
           "the devices would do more than their peak: are the times of graph.transformer.measured_layers milliseconds "
@@ -524,8 +527,8 @@ std::vector<std::string> SaidInVain(const OperatorGraph& graph, const Cluster& c
   if (!problem.joint.has_value()) return in_vain;
   if (options.explain) {
     in_vain.emplace_back(
-        "beside problem.joint, options.explain does not count: joint.worth says what each choice is worth, and "
-        "joint.uniform_configurations what simple ones reach");
+        "beside problem.joint, options.explain adds nothing: joint.worth says what each choice is worth, and "
+        "joint.equal_stages what simple plans reach");
   }
   if (options.work_limit.has_value()) {
     in_vain.emplace_back(
@@ -536,6 +539,12 @@ std::vector<std::string> SaidInVain(const OperatorGraph& graph, const Cluster& c
     in_vain.emplace_back(
         "beside problem.joint, problem.memory_model counts for transformers in its reserved_bytes alone: parameters, "
         "gradients and optimizer are those of Adam in mixed precision (docs/training-costs.md, section 5)");
+  }
+  if (graph.transformer.has_value() && !graph.transformer->stores_scores &&
+      problem.joint->recomputation == std::vector{LayerRecomputation::kSelective}) {
+    in_vain.emplace_back(
+        "problem.joint.recomputation SELECTIVE computes the scores of attention again, of which this model's fused "
+        "attention keeps none: nothing is computed again (FULL is what saves memory)");
   }
   if (graph.transformer.has_value() && graph.transformer->eight_bit_products) {
     std::set<DeviceClassId> classes;

@@ -33,8 +33,8 @@ class ChoiceRules {
   }
 
  private:
-  void Require(bool holds, const std::string& path, const char* rule) {
-    if (!holds) violations_.Add(path, rule);
+  void Require(bool holds, const std::string& path, std::string_view rule) {
+    if (!holds) violations_.Add(path, std::string(rule));
   }
   void Compare(int64_t chosen, int64_t wanted, const std::string& path) {
     if (chosen != wanted) violations_.Add(path, absl::StrCat("must be ", wanted, ", is ", chosen));
@@ -110,8 +110,9 @@ class ChoiceRules {
     Require(is_small && plan_.micro_batch_samples * ranks <= settings_.global_batch &&
                 plan_.micro_batch_samples * ranks * plan_.micro_batches == settings_.global_batch,
             "plan.joint.micro_batches",
-            plan_.per_stage ? "times the samples of a micro-batch must be the global batch"
-                            : "times the samples of a micro-batch and the data degree must be the global batch");
+            absl::StrCat("times the ", plan_.micro_batch_samples, " samples of a micro-batch",
+                         plan_.per_stage ? "" : absl::StrCat(" and the data degree of ", ranks),
+                         " must be the global batch of ", settings_.global_batch, ", is ", plan_.micro_batches));
     Require(!choices_.is_interleaved() || plan_.micro_batches % choices_.num_stages() == 0, "plan.joint.micro_batches",
             "must be divided by the stages of an interleaved pipeline");
     Require(plan_.order != PipelineOrder::kZeroBubble || plan_.micro_batches >= choices_.num_stages(),

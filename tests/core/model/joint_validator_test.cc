@@ -400,14 +400,11 @@ INSTANTIATE_TEST_SUITE_P(
                     r.problem.joint->tensor_degrees = {1, 2};
                   },
                   "", ""},
-        JointCase{
-            "TensorOfHeads", [](JointRequest& r) { r.problem.joint->tensor_degrees = {3}; },
-            "problem.joint.tensor_degrees[0]",
-            "must divide heads, kv_heads, hidden, feed_forward and expert_feed_forward of graph.transformer, is 3"},
-        JointCase{
-            "TensorOfKeys", [](JointRequest& r) { r.problem.joint->tensor_degrees = {4}; },
-            "problem.joint.tensor_degrees[0]",
-            "must divide heads, kv_heads, hidden, feed_forward and expert_feed_forward of graph.transformer, is 4"},
+        JointCase{"TensorOfHeads", [](JointRequest& r) { r.problem.joint->tensor_degrees = {3}; },
+                  "problem.joint.tensor_degrees[0]",
+                  "must divide heads (4), kv_heads (2), expert_feed_forward (8) of graph.transformer, is 3"},
+        JointCase{"TensorOfKeys", [](JointRequest& r) { r.problem.joint->tensor_degrees = {4}; },
+                  "problem.joint.tensor_degrees[0]", "must divide kv_heads (2) of graph.transformer, is 4"},
         JointCase{"TensorBesideLatentKeys",
                   [](JointRequest& r) {
                     r.graph.transformer->kv_heads = 2;
@@ -415,22 +412,19 @@ INSTANTIATE_TEST_SUITE_P(
                     r.problem.joint->tensor_degrees = {4};
                   },
                   "", ""},
-        JointCase{
-            "TensorOfHidden",
-            [](JointRequest& r) {
-              r.graph.transformer->hidden = 6;
-              r.problem.joint->tensor_degrees = {4};
-            },
-            "problem.joint.tensor_degrees[0]",
-            "must divide heads, kv_heads, hidden, feed_forward and expert_feed_forward of graph.transformer, is 4"},
-        JointCase{
-            "TensorOfFeedForward",
-            [](JointRequest& r) {
-              r.graph.transformer->feed_forward = 6;
-              r.problem.joint->tensor_degrees = {4};
-            },
-            "problem.joint.tensor_degrees[0]",
-            "must divide heads, kv_heads, hidden, feed_forward and expert_feed_forward of graph.transformer, is 4"},
+        JointCase{"TensorOfHidden",
+                  [](JointRequest& r) {
+                    r.graph.transformer->hidden = 6;
+                    r.problem.joint->tensor_degrees = {4};
+                  },
+                  "problem.joint.tensor_degrees[0]", "must divide kv_heads (2), hidden (6) of graph.transformer, is 4"},
+        JointCase{"TensorOfFeedForward",
+                  [](JointRequest& r) {
+                    r.graph.transformer->feed_forward = 6;
+                    r.problem.joint->tensor_degrees = {4};
+                  },
+                  "problem.joint.tensor_degrees[0]",
+                  "must divide kv_heads (2), feed_forward (6) of graph.transformer, is 4"},
         JointCase{"ContextDegrees",
                   [](JointRequest& r) {
                     r.problem.joint->context_degrees = {1, 2, 4};

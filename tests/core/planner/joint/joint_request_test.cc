@@ -242,7 +242,7 @@ TEST(JointRequestTest, SaysWhatWouldFitWithoutTheLimitToDevices) {
   const std::optional<Infeasibility> infeasibility = InfeasibilityOf(status);
   ASSERT_TRUE(infeasibility.has_value()) << status;
   EXPECT_THAT(std::string(status.message()),
-              HasSubstr("fits into 1 device of 80.00 GiB; it would fit with 2 nodes (16 devices)"));
+              HasSubstr("fits into 1 device of 80.00 GiB; it would fit with 16 devices (2 nodes)"));
   EXPECT_EQ(infeasibility->minimum_devices, 16);
   request.problem.devices_to_use.max_devices = 16;
   EXPECT_TRUE(Make(request).ok());
@@ -501,7 +501,7 @@ TEST(JointRequestTest, SaysWhichChoicesDoNotGoTogether) {
     return std::string(Make(request).status().message());
   };
   EXPECT_THAT(why([](JointSettings& joint) { joint.num_stages = 100; }), HasSubstr("100 stages are asked for"));
-  EXPECT_THAT(why([](JointSettings& joint) { joint.num_stages = 65; }), HasSubstr("are 65 devices, and there are 64"));
+  EXPECT_THAT(why([](JointSettings& joint) { joint.num_stages = 65; }), HasSubstr("take 65 devices, and there are 64"));
   EXPECT_THAT(why([](JointSettings& joint) { joint.data_degrees = {7}; }), HasSubstr("global batch of 512"));
 }
 
@@ -546,7 +546,17 @@ TEST(JointRequestTest, SaysWhichScheduleAndExpertsDoNotDivide) {
                     joint.data_degrees = {4};
                     joint.tensor_degrees = {4};
                   }),
-              HasSubstr("5 stages of at least 16 devices are 80 devices, and there are 64"));
+              HasSubstr("5 stages of at least 16 devices (tensor 4 x data 4) take 80 devices, and there are 64"));
+  EXPECT_THAT(
+      why("mixtral-8x7b",
+          [](JointSettings& joint) {
+            joint.num_stages = 2;
+            joint.expert_degrees = {8};
+            joint.context_degrees = {1};
+            joint.tensor_degrees = {8};
+          }),
+      HasSubstr("2 stages of at least 64 devices (tensor 8 x data 8, since expert ranks, 8 here, are taken from "
+                "those of data and context, never from those of tensors) take 128 devices, and there are 64"));
 }
 
 TEST(JointRequestTest, SaysWhichBlocksDoNotLieInNodes) {
@@ -554,8 +564,10 @@ TEST(JointRequestTest, SaysWhichBlocksDoNotLieInNodes) {
   request.problem.joint->num_stages = 2;
   request.problem.joint->data_degrees = {3};
   request.problem.joint->tensor_degrees = {4};
-  EXPECT_THAT(std::string(Make(request).status().message()),
-              HasSubstr("2 stages of at least 12 devices do not lie in whole nodes, or inside one, of these 24"));
+  EXPECT_THAT(
+      std::string(Make(request).status().message()),
+      HasSubstr(
+          "2 stages of at least 12 devices (tensor 4 x data 3) do not lie in whole nodes, or inside one, of these 24"));
 }
 
 // The last `nodes` nodes of eight are of a class of half the speed.
@@ -583,7 +595,7 @@ TEST(JointRequestTest, SaysWhichClassWouldFit) {
   SlowLastNodes(1, request);
   const std::string message(Make(request).status().message());
   EXPECT_THAT(message, HasSubstr("8 devices of h100-sxm5-80gb with 80.00 GiB and 8 devices of slower with 80.00 GiB"));
-  EXPECT_THAT(message, HasSubstr("devices) of h100-sxm5-80gb alone"));
+  EXPECT_THAT(message, HasSubstr("nodes) of h100-sxm5-80gb alone"));
 }
 
 TEST(JointRequestTest, FindsTheFewestDevicesOfTwoClasses) {
