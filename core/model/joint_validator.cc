@@ -335,6 +335,7 @@ class JointRules {
     for (std::size_t i = 0; i < list.size(); ++i) {
       const std::string path = ElementPath(absl::StrCat(kJoint, ".", field), i);
       std::string broken = list[i] < 1 ? "must be >= 1" : rule(list[i]);
+      if (broken.empty() && list[i] > kMaxDegree) broken = absl::StrCat("must be <= ", kMaxDegree);
       if (broken.empty() && !known.insert(list[i]).second) broken = "must not be listed twice";
       if (!broken.empty()) violations_.Add(path, absl::StrCat(broken, ", is ", list[i]));
     }

@@ -2,6 +2,8 @@
 #ifndef PLANWRIGHT_CORE_MODEL_PROBLEM_RULES_H_
 #define PLANWRIGHT_CORE_MODEL_PROBLEM_RULES_H_
 
+#include <cstdint>
+
 #include "core/base/violations.h"
 #include "core/model/cluster.h"
 #include "core/model/graph.h"
@@ -21,6 +23,9 @@ void CheckConstraints(const ResolvedInput& input, Violations& violations);
 
 // Samples of a step: the search looks at all divisors.
 inline constexpr int64_t kMaxGlobalBatch = int64_t{1} << 24;
+
+// Ranks that share an operator or a batch, of one kind.
+inline constexpr int32_t kMaxDegree = 1 << 24;
 
 // Variants of the operator numbered `op`; and layouts of all variants with the changes between them.
 // REQUIRES of the second: ends of tensors are operators of the graph.

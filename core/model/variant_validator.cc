@@ -19,7 +19,6 @@ namespace {
 
 constexpr std::size_t kMaxVariants = 1'000;
 constexpr std::size_t kMaxLayoutChanges = 10'000;
-constexpr int32_t kMaxDegree = 1 << 24;
 constexpr double kMaxShare = 1e6;
 
 class VariantRules {

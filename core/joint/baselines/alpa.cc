@@ -8,6 +8,7 @@
 
 #include "core/base/known.h"
 #include "core/joint/baselines/alpa_table.h"
+#include "core/joint/cost/layer_modes.h"
 
 namespace planwright {
 namespace {
@@ -207,7 +208,9 @@ class Alpa {
     JointChunk chunk{.first_layer = groups_[static_cast<std::size_t>(taken.first)], .recomputation = {}};
     for (int32_t layer = chunk.first_layer; layer < groups_[static_cast<std::size_t>(taken.end)]; ++layer) {
       const int32_t kind = question_.pricer.kinds()[static_cast<std::size_t>(layer)];
-      chunk.recomputation.push_back(Known(ModeOf(prices[static_cast<std::size_t>(kind)], choice.recomputation)));
+      const LayerPrice& price = prices[static_cast<std::size_t>(kind)];
+      chunk.recomputation.push_back(
+          Known(ModeOf(price, choice.recomputation, question_.settings.recomputation)));
     }
     return chunk;
   }

@@ -4,6 +4,7 @@
 #include <cstddef>
 
 #include "core/base/units.h"
+#include "core/joint/cost/layer_modes.h"
 #include "core/joint/cost/stage_cost.h"
 
 namespace planwright {
@@ -18,11 +19,11 @@ bool IsListed(const std::vector<int64_t>& values, int64_t value) {
 // Sums and maxima of a stage while layers are added at its end.
 class Run {
  public:
-  explicit Run(LayerRecomputation mode) : mode_(mode) {}
+  Run(LayerRecomputation mode, const std::vector<LayerRecomputation>& allowed) : mode_(mode), allowed_(allowed) {}
 
   // Whether the layer can be computed at all.
   bool Add(const LayerPrice& price) {
-    const auto mode = ModeOf(price, mode_);
+    const auto mode = ModeOf(price, mode_, allowed_);
     if (!mode.has_value()) return false;
     const LayerPrice::Mode& own = price.InMode(*mode);
     time_ps_ += price.forward_ps + price.backward_ps + own.extra_ps;
@@ -38,12 +39,14 @@ class Run {
   int64_t time_ps() const { return time_ps_; }
   // docs/joint-search.md, section 2.
   int64_t Bytes(int64_t in_flight, int64_t input_bytes, int64_t output_bytes) const {
-    return state_ + 2 * gathered_ + in_flight * kept_ + workspace_ + (any_full_ ? recomputed_ : 0) +
-           BoundaryBufferBytes(input_bytes, output_bytes);
+    const int64_t own = state_ + 2 * gathered_ + workspace_ + (any_full_ ? recomputed_ : 0) +
+                        BoundaryBufferBytes(input_bytes, output_bytes);
+    return SaturatingAdd(own, SaturatingMultiply(in_flight, kept_));
   }
 
  private:
   LayerRecomputation mode_;
+  const std::vector<LayerRecomputation>& allowed_;
   int64_t time_ps_ = 0;
   int64_t state_ = 0;
   int64_t kept_ = 0;
@@ -143,7 +146,7 @@ void AlpaTable::AddFrom(const std::vector<LayerPrice>& prices, const Degrees& de
   };
   const int32_t begin = groups_[static_cast<std::size_t>(first)];
   const int64_t input = begin > 0 ? price_of(begin - 1).output_bytes : 0;
-  Run run(choice_.recomputation);
+  Run run(choice_.recomputation, question_.settings.recomputation);
   for (int32_t end = first + 1; end <= num_groups_; ++end) {
     const int32_t last = groups_[static_cast<std::size_t>(end)];
     for (int32_t layer = groups_[static_cast<std::size_t>(end) - 1]; layer < last; ++layer) {

@@ -6,7 +6,6 @@
 #include <optional>
 #include <vector>
 
-#include "core/joint/cost/layer_price.h"
 #include "core/joint/cost/layer_pricer.h"
 #include "core/joint/cost/stage_cost.h"
 #include "core/joint/cost/training_cluster.h"
@@ -24,9 +23,6 @@ struct BaselineQuestion {
 
   int32_t num_layers() const { return static_cast<int32_t>(pricer.kinds().size()); }
 };
-
-// `mode` where the layer has it, else its first one; nullopt: it has none.
-std::optional<LayerRecomputation> ModeOf(const LayerPrice& price, LayerRecomputation mode);
 
 // Costs `plan`, whose decisions are made, and keeps it in `best` if it fits the memory and takes less.
 void Offer(const BaselineQuestion& question, const DeviceRow& row, JointPlan plan, std::optional<JointPlan>& best);

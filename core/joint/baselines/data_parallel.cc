@@ -5,6 +5,8 @@
 #include <utility>
 #include <vector>
 
+#include "core/joint/cost/layer_modes.h"
+
 namespace planwright {
 namespace {
 
@@ -39,7 +41,7 @@ std::optional<JointPlan> ShardedDataParallel(const BaselineQuestion& question) {
         stage.degrees = degrees;
         stage.first_slot = static_cast<int32_t>(row.StartOf(number));
         for (const int32_t kind : question.pricer.kinds()) {
-          const auto own = ModeOf(prices[static_cast<std::size_t>(kind)], mode);
+          const auto own = ModeOf(prices[static_cast<std::size_t>(kind)], mode, settings.recomputation);
           if (own.has_value()) stage.chunks.front().recomputation.push_back(*own);
         }
         if (stage.chunks.front().end_layer() != question.num_layers()) continue;

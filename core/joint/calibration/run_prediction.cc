@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/base/units.h"
+#include "core/joint/cost/layer_modes.h"
 #include "core/joint/cost/stage_cost.h"
 #include "core/joint/cost/transformer_pricer.h"
 
@@ -27,11 +28,6 @@ std::vector<int32_t> ChunkSizes(int32_t layers, int32_t chunks) {
   return sizes;
 }
 
-LayerRecomputation ModeOf(const std::vector<LayerPrice>& prices, int32_t kind, LayerRecomputation wanted) {
-  const LayerPrice& price = prices[static_cast<std::size_t>(kind)];
-  return price.modes[static_cast<std::size_t>(wanted)].has_value() ? wanted : LayerRecomputation::kNone;
-}
-
 // Chunk k is on stage k mod the number of stages.
 void AddStages(const TrainingRun& run, const LayerPricer& pricer, const std::vector<LayerPrice>& prices,
                LayerRecomputation recomputation, JointPlan& plan) {
@@ -48,7 +44,8 @@ void AddStages(const TrainingRun& run, const LayerPricer& pricer, const std::vec
     JointChunk chunk{.first_layer = layer, .recomputation = {}};
     for (int32_t i = 0; i < sizes[c]; ++i, ++layer) {
       const int32_t kind = pricer.kinds()[static_cast<std::size_t>(layer)];
-      chunk.recomputation.push_back(ModeOf(prices, kind, recomputation));
+      const LayerPrice& price = prices[static_cast<std::size_t>(kind)];
+      chunk.recomputation.push_back(ModeOf(price, recomputation, {}).value_or(LayerRecomputation::kNone));
     }
     plan.stages[c % plan.stages.size()].chunks.push_back(std::move(chunk));
   }

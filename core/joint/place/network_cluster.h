@@ -16,11 +16,18 @@ namespace planwright {
 bool IsNetwork(const Cluster& cluster);
 
 // A row of the accelerators among `usable`, class by class, each class one node whose pairs are as the interconnect has
-// them; `inside` and `between` are the fastest bandwidth and the least latency of any pair. `reserved_bytes`: of every
+// them, with the memory of the device that has least; `inside` and `between` are the fastest bandwidth and the least
+// latency of any pair. `reserved_bytes`: of every
 // device. Errors: FAILED_PRECONDITION where no accelerator is left. REQUIRES: IsNetwork, a valid cluster.
 // O(devices^2 log devices), explicit links beside routing; grids O(devices).
 absl::StatusOr<TrainingCluster> MakeNetworkCluster(const Cluster& cluster, const std::vector<DeviceId>& usable,
                                                    int64_t reserved_bytes);
+
+// Where devices of one class differ in memory: the network without those that have least, without those that have less
+// than the next level, and so on, at most three. REQUIRES: `network` is MakeNetworkCluster's, or FirstDevicesByClass of
+// it. O(devices log devices).
+std::vector<TrainingCluster> PartsOfMoreMemory(const Cluster& cluster, const TrainingCluster& network,
+                                               int64_t reserved_bytes);
 
 }  // namespace planwright
 

@@ -4,29 +4,10 @@
 #include <cstdint>
 #include <vector>
 
+#include "core/joint/cost/layer_modes.h"
 #include "core/joint/cost/stage_cost.h"
 
 namespace planwright {
-namespace {
-
-// `mode` where the layer has it, else the first one that may be chosen, else its first one.
-LayerRecomputation ModeOf(const LayerPrice& price, LayerRecomputation mode,
-                          const std::vector<LayerRecomputation>& allowed) {
-  const auto exists = [&](LayerRecomputation other) {
-    return price.modes[static_cast<std::size_t>(other)].has_value();
-  };
-  if (exists(mode)) return mode;
-  for (const LayerRecomputation other : allowed) {
-    if (exists(other)) return other;
-  }
-  for (const LayerRecomputation other : {LayerRecomputation::kNone, LayerRecomputation::kSelective}) {
-    if (exists(other)) return other;
-  }
-  return LayerRecomputation::kFull;
-}
-
-}  // namespace
-
 std::optional<JointPlan> EqualStagePlan(const LayerPricer& pricer, const TrainingCluster& cluster,
                                         const JointSettings& settings, const JointConfiguration& equal) {
   const TrainingClass& part = cluster.classes.front();
@@ -50,7 +31,9 @@ std::optional<JointPlan> EqualStagePlan(const LayerPricer& pricer, const Trainin
     const int32_t end = s == equal.num_stages ? last + 1 : 1 + s * ((last - 1) / equal.num_stages);
     for (; layer < end; ++layer) {
       const LayerPrice& price = prices[static_cast<std::size_t>(kinds[static_cast<std::size_t>(layer)])];
-      chunk.recomputation.push_back(ModeOf(price, equal.recomputation, settings.recomputation));
+      const auto mode = ModeOf(price, equal.recomputation, settings.recomputation);
+      if (!mode.has_value()) return std::nullopt;
+      chunk.recomputation.push_back(*mode);
     }
   }
   return plan;

@@ -209,14 +209,16 @@ class FewestDevices {
   }
 
   // Whichever these devices are: as if all their links were the fastest refutes; else places decide, unless there is no
-  // target, because what a device holds does not depend on its links.
+  // target, because what a device holds does not depend on its links, only on which device it is where these differ in
+  // memory.
   Ruling AskOnNetwork(const DeviceCounts& counts) {
     TrainingCluster part = PartOf(counts);
     part.pairs = nullptr;
     const Reply reply = AskInRows(part);
     // On all devices the best plan is told even if it misses the target.
     const bool is_open = reply.decision != Decision::kRefuted || (reached_.empty() && reply.plan.has_value());
-    if (most_ps_ < kAnyStep && is_open) return AskPlaces(counts);
+    const bool may_be_held = HasUnlikeMemory(part) && reply.decision == Decision::kOpen;
+    if ((most_ps_ < kAnyStep && is_open) || may_be_held) return AskPlaces(counts);
     return {reply.decision, reply.is_interrupted};
   }
 

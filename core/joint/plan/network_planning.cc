@@ -17,6 +17,7 @@
 #include "core/base/violations.h"
 #include "core/joint/cost/stage_cost.h"
 #include "core/joint/place/linked_devices.h"
+#include "core/joint/place/network_cluster.h"
 #include "core/joint/place/ring_speeds.h"
 #include "core/joint/place/stage_places.h"
 #include "core/joint/plan/choice_worth.h"
@@ -71,6 +72,7 @@ class NetworkPlanner {
         closest_(question.most_devices.empty() ? question.training
                                                : FirstDevicesByClass(question.training, question.most_devices)) {
     closest_.pairs = nullptr;
+    has_unlike_memory_ = HasUnlikeMemory(question.training);
   }
 
   absl::StatusOr<JointAnswer> Run() {
@@ -78,16 +80,8 @@ class NetworkPlanner {
       for (LeftOutChoice& choice : ChoicesToLeaveOut(question_.settings)) without_.push_back({std::move(choice)});
     }
     if (question_.start != nullptr) PlaceStart();
-    AddScopes();
-    BoundScopes();
-    for (const BoundedScope& each : scopes_) {
-      if (IsEnough()) {
-        bound_ = std::min(bound_, each.bound_ps);
-      } else {
-        Search(each.scope);
-      }
-    }
-    if (!IsEnough()) SearchNarrowScopes();
+    SearchScopes();
+    if (has_unlike_memory_ && !IsEnough()) SearchPartsOfMoreMemory();
     if (!best_.has_value()) return NoPlan();
     const int64_t simulated_bound = BoundSimulated(best_->plan);
     for (LeftOut& each : without_) SearchWithout(each);
@@ -115,6 +109,10 @@ class NetworkPlanner {
     bool is_known = true;
   };
 
+  static TrainingCluster WithMost(const TrainingCluster& cluster) {
+    return WithLikeMemory(cluster, AssumedMemory::kMost);
+  }
+
   JointRequest RequestOn(const TrainingCluster& cluster, const JointSettings& settings) const {
     JointRequest request{question_.pricer, cluster, settings, question_.reserved_bytes, question_.relative_gap};
     if (best_.has_value()) request.known_step_ps = best_->plan.step.count();
@@ -128,6 +126,34 @@ class NetworkPlanner {
       if (!start.has_value()) continue;
       fits = std::max<int64_t>(fits, start->is_as_given ? 2 : 1);
       Place(start->plan, ClassesOf(start->plan, order));
+    }
+  }
+
+  void SearchScopes() {
+    AddScopes();
+    BoundScopes();
+    for (const BoundedScope& each : scopes_) {
+      if (IsEnough() || has_unlike_memory_) bound_ = std::min(bound_, each.bound_ps);
+      if (!IsEnough()) Search(each.scope);
+    }
+    if (!IsEnough()) SearchNarrowScopes();
+  }
+
+  // Stages that fit on some devices only.
+  void SearchPartsOfMoreMemory() {
+    const std::function<void(const JointAnswer&)> nobody = [](const JointAnswer&) {};
+    for (const TrainingCluster& part :
+         PartsOfMoreMemory(question_.cluster, question_.training, question_.reserved_bytes)) {
+      JointQuestion asked{question_.pricer,   question_.cluster,        part,
+                          question_.settings, question_.reserved_bytes, question_.relative_gap};
+      for (std::size_t i = 0; i < question_.most_devices.size(); ++i) {
+        asked.most_devices.push_back(std::min(question_.most_devices[i], part.classes[i].devices()));
+      }
+      NetworkPlanner planner(asked, limits_, nobody);
+      planner.SearchScopes();
+      is_interrupted_ = is_interrupted_ || planner.is_interrupted_;
+      has_too_long_ = has_too_long_ || planner.has_too_long_;
+      if (planner.best_.has_value()) Offer({std::move(planner.best_->training), std::move(planner.best_->plan)});
     }
   }
 
@@ -155,13 +181,15 @@ class NetworkPlanner {
   void BoundScopes() {
     std::optional<int64_t> least;
     for (BoundedScope& each : scopes_) {
-      JointRequest request = RequestOn(each.scope.cluster, each.scope.settings);
+      const TrainingCluster cluster = WithMost(each.scope.cluster);
+      JointRequest request = RequestOn(cluster, each.scope.settings);
       request.known_step_ps = least;
       const JointOutcome outcome = SearchJoint(request, limits_, [](const JointPlan&) {});
       each.bound_ps = outcome.step_bound_ps;
       floor_ = std::min(floor_, each.bound_ps);
       simulated_floor_ = std::min(simulated_floor_, outcome.simulated_floor_ps);
       if (outcome.plan.has_value()) least = outcome.plan->step.count();
+      may_fit_ = may_fit_ || outcome.plan.has_value() || outcome.is_interrupted || outcome.is_open;
     }
     std::stable_sort(scopes_.begin(), scopes_.end(),
                      [](const BoundedScope& a, const BoundedScope& b) { return a.bound_ps < b.bound_ps; });
@@ -171,7 +199,8 @@ class NetworkPlanner {
   // better than what is known.
   void Search(const NetworkScope& scope) {
     const JointOutcome outcome = SearchAt(RequestOn(scope.cluster, scope.settings));
-    bound_ = std::min(bound_, outcome.step_bound_ps);
+    // Of devices that all have as little memory as one of them nothing is proven.
+    if (!has_unlike_memory_) bound_ = std::min(bound_, outcome.step_bound_ps);
     if (!outcome.equal_stages.empty()) PlaceEqualStages(outcome.equal_stages.front(), scope);
     if (outcome.plan.has_value()) PlaceAndReprice(scope, *outcome.plan);
   }
@@ -404,6 +433,7 @@ class NetworkPlanner {
     }
     if (is_interrupted_) return NotWithinLimitsError(limits_);
     if (is_open_) return NotFoundInterleavedError();
+    if (has_unlike_memory_ && may_fit_) return NotFoundOnUnlikeMemoryError();
     return NothingFitsError(question_, closest_, limits_);
   }
 
@@ -411,7 +441,8 @@ class NetworkPlanner {
   int64_t BoundSimulated(const JointPlan& best) const {
     int64_t simulated = best.simulated_step.count();
     for (const TrainingCluster& order : OrdersOf(closest_)) {
-      simulated = std::min(simulated, BoundSimulatedStep(RequestOn(order, question_.settings), simulated, limits_));
+      const TrainingCluster row = WithMost(order);
+      simulated = std::min(simulated, BoundSimulatedStep(RequestOn(row, question_.settings), simulated, limits_));
     }
     return simulated;
   }
@@ -456,6 +487,11 @@ class NetworkPlanner {
   // The best of each tensor degree, placed.
   std::vector<JointConfiguration> equal_stages_;
   bool is_interrupted_ = false;
+  // Devices of one class differ in memory: stages are looked for as if each had as little as the one that has least, and
+  // what is proven is so as if each had the most.
+  bool has_unlike_memory_ = false;
+  // Nothing proves that no plan fits with the most memory.
+  bool may_fit_ = false;
   // As JointOutcome::is_open, of any of the searches.
   bool is_open_ = false;
   // A plan was placed whose step takes longer than kLongestStep.

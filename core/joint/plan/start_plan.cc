@@ -100,7 +100,8 @@ class StartPlanner {
         modes.insert(modes.end(), run.recomputation.begin(), run.recomputation.end());
       }
     }
-    if (again) std::fill(modes.begin() + 1, modes.end() - 1, LayerRecomputation::kFull);
+    // The ends of the model are kept as they are.
+    for (std::size_t layer = 1; again && layer + 1 < modes.size(); ++layer) modes[layer] = LayerRecomputation::kFull;
     const auto given = static_cast<int64_t>(given_ends.size()) - 1;
     const int64_t runs = static_cast<int64_t>(plan.stages.size()) * plan.chunks;
     int32_t first = 0;

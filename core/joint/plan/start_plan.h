@@ -26,7 +26,7 @@ struct StartPlan {
 // As given: all choices, blocks in pipeline order on the classes that its stages had. Else, where one spread and no
 // single stage's own is chosen: any number of data ranks that may be chosen and of stages up to the given one, whose
 // layers are divided in the given proportions, each layer with the recomputation it had, or, where that does not fit,
-// all of them computed again. O(stages x data degrees x layers).
+// all between the first and the last computed again. O(stages x data degrees x layers).
 std::optional<StartPlan> StartFrom(const JointStart& start, const JointRequest& request);
 
 }  // namespace planwright

@@ -91,10 +91,10 @@ std::vector<std::pair<Value, JointSettings>> Doubled(const JointSettings& settin
                                                      std::vector<Value> JointSettings::*list, Value most) {
   std::vector<std::pair<Value, JointSettings>> wider;
   const std::vector<Value>& values = settings.*list;
-  for (Value value = 2 * *std::max_element(values.begin(), values.end()); value <= most; value *= 2) {
+  for (int64_t value = 2 * int64_t{*std::max_element(values.begin(), values.end())}; value <= most; value *= 2) {
     JointSettings with = settings;
-    with.*list = {value};
-    wider.emplace_back(value, std::move(with));
+    with.*list = {static_cast<Value>(value)};
+    wider.emplace_back(static_cast<Value>(value), std::move(with));
   }
   return wider;
 }
@@ -228,6 +228,12 @@ absl::Status NotFoundInterleavedError() {
   return NoPlanFoundError(
       "no interleaved pipeline was found that fits; that there is none is not proven where layers are unlike: allow "
       "another schedule (--schedule=one_f_one_b), recomputation or more devices");
+}
+
+absl::Status NotFoundOnUnlikeMemoryError() {
+  return NoPlanFoundError(
+      "no plan was found that fits; that there is none is not proven where devices of one class differ in memory: allow "
+      "more choices, or more devices");
 }
 
 namespace {

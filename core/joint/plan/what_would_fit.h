@@ -19,6 +19,10 @@ absl::Status NothingFitsError(const JointQuestion& question, const TrainingClust
 // Of searches that found nothing and rule nothing out (JointOutcome::is_open): DEADLINE_EXCEEDED (IsNoPlanFound).
 absl::Status NotFoundInterleavedError();
 
+// Of searches that found nothing where devices of one class differ in memory, and some plan may fit:
+// DEADLINE_EXCEEDED (IsNoPlanFound).
+absl::Status NotFoundOnUnlikeMemoryError();
+
 // What gives a search more memory.
 inline constexpr char kMoreMemory[] = "restrict degrees or micro-batches, or give the server more memory";
 

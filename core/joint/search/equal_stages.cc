@@ -1,6 +1,7 @@
 #include "core/joint/search/equal_stages.h"
 
 #include <algorithm>
+#include <initializer_list>
 #include <optional>
 #include <utility>
 
@@ -114,17 +115,32 @@ class EqualStageGrid {
   const SpreadOption& option_;
 };
 
+// A recomputation that is wanted for all layers, and the one that most of them have then.
+struct WantedMode {
+  LayerRecomputation wanted = LayerRecomputation::kNone;
+  LayerRecomputation most_have = LayerRecomputation::kNone;
+};
+
+LayerRecomputation MostFrequent(const std::vector<LayerRecomputation>& modes) {
+  const auto fewer = [&](LayerRecomputation a, LayerRecomputation b) {
+    return std::count(modes.begin(), modes.end(), a) < std::count(modes.begin(), modes.end(), b);
+  };
+  const std::initializer_list<LayerRecomputation> all = {LayerRecomputation::kNone, LayerRecomputation::kSelective,
+                                                         LayerRecomputation::kFull};
+  return std::max(all, fewer);
+}
+
 // The modes that differ for some layer.
-std::vector<LayerRecomputation> DifferingModes(const JointSpace& space, const SpreadOption& option) {
+std::vector<WantedMode> DifferingModes(const JointSpace& space, const SpreadOption& option) {
   const auto table =
       std::find_if(option.tables.begin(), option.tables.end(), [](const auto& t) { return t != nullptr; });
-  std::vector<LayerRecomputation> modes;
+  std::vector<WantedMode> modes;
   std::vector<std::vector<LayerRecomputation>> known;
   for (const LayerRecomputation mode : space.settings.recomputation) {
     std::vector<LayerRecomputation> by_layer = (*table)->ModesInMode(0, space.num_layers(), mode);
     if (std::find(known.begin(), known.end(), by_layer) != known.end()) continue;
+    modes.push_back({mode, MostFrequent(by_layer)});
     known.push_back(std::move(by_layer));
-    modes.push_back(mode);
   }
   return modes;
 }
@@ -158,10 +174,11 @@ std::vector<EqualStagePipeline> BestEqualStages(const JointSpace& space, Pipelin
       if (num_layers % stages != 0) continue;
       if (space.settings.num_stages.value_or(stages) != stages) continue;
       if (is_zero_bubble && stages > family.micro_batches) continue;
-      for (const LayerRecomputation mode : DifferingModes(space, options.front())) {
+      for (const WantedMode& mode : DifferingModes(space, options.front())) {
         for (const int64_t depth : space.places.starts()) {
           if (poller.ShouldStop(int64_t{100} * stages)) break;
-          std::optional<EqualStagePipeline> made = grid.Make(stages, mode, depth);
+          std::optional<EqualStagePipeline> made = grid.Make(stages, mode.wanted, depth);
+          if (made.has_value()) made->recomputation = mode.most_have;
           if (made.has_value()) Insert(*std::move(made), count, best);
         }
       }

@@ -93,7 +93,7 @@ constexpr std::array<Known, 21> kKnown = {{
     {"madpipe", "2", 0x8b2b686ceacd311c},         {"periodic_annealing", "2", 0x91e3eef8e3ff03df},
     {"parmesan", "3", 0xe4a9373c0c522600},        {"parmesan_paper", "2", 0x5ba011d51c6944f1},
     {"enumeration", "2", 0xd37b0f4df9aa1eb0},     {"sequence_dp", "1", 0x1fcb8fdefe1a3a1b},
-    {"stage_annealing", "2", 0x387faff491981ac4},
+    {"stage_annealing", "2", 0x883c38282a9ac7ad},
 }};
 
 class PlanDigestsTest : public testing::TestWithParam<AlgorithmRow> {};

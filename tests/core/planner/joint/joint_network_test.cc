@@ -232,6 +232,61 @@ TEST(JointNetworkTest, TheSamePlanEveryTimeAndFromAStoredOne) {
   EXPECT_LE(ToMilliseconds(again->objective), ToMilliseconds(first->objective) * 1.001);
 }
 
+// A row of devices of one class, of which each has so much memory.
+JointTestRequest RowOf(const std::string& model, int64_t global_batch, const std::vector<int64_t>& memory_gb) {
+  JointTestRequest request = RequestOf(model, "dgx-h100:1", global_batch);
+  request.cluster.devices.resize(memory_gb.size());
+  request.cluster.interconnect = Grid({static_cast<int32_t>(memory_gb.size())}, false);
+  const int64_t whole = request.cluster.class_of(DeviceId(0)).memory_bytes.value();
+  for (std::size_t d = 0; d < memory_gb.size(); ++d) {
+    request.cluster.devices[d].reserved_memory_bytes = whole - memory_gb[d] * 1'000'000'000;
+  }
+  return request;
+}
+
+// Before, what the device with the least memory holds was taken for proven of all.
+TEST(JointNetworkTest, NothingIsProvenOfDevicesThatHaveMoreMemory) {
+  struct Case {
+    std::string model;
+    int64_t global_batch;
+    std::vector<int64_t> memory_gb;
+  };
+  const std::vector<Case> cases = {{"gpt-1.3b", 16, {80, 1}},
+                                   {"gpt-1.3b", 16, {20, 80}},
+                                   {"gpt-2.7b", 24, {80, 80, 80, 20}},
+                                   {"gpt-1.3b", 12, {8, 80, 30, 60, 25, 70}}};
+  for (const Case& each : cases) {
+    SCOPED_TRACE(testing::PrintToString(each.memory_gb));
+    JointTestRequest request = RowOf(each.model, each.global_batch, each.memory_gb);
+    const absl::StatusOr<Plan> plan = Make(request);
+    ASSERT_TRUE(plan.ok()) << plan.status();
+    EXPECT_LE(plan->lower_bound, plan->objective);
+    // On those alone that have so much.
+    for (const int64_t least : each.memory_gb) {
+      JointTestRequest fewer = request;
+      for (std::size_t d = 0; d < each.memory_gb.size(); ++d) {
+        if (each.memory_gb[d] < least) fewer.problem.devices_to_use.excluded_devices.emplace_back(d);
+      }
+      const absl::StatusOr<Plan> on_fewer = Make(fewer);
+      if (!on_fewer.ok()) continue;
+      EXPECT_LE(plan->lower_bound, on_fewer->objective);
+      EXPECT_LE(plan->joint->simulated_bound, on_fewer->joint->simulated_step);
+      EXPECT_LE(ToMilliseconds(plan->objective), ToMilliseconds(on_fewer->objective) * 1.0001);
+    }
+    request.problem.objective = Objective::kMinDevices;
+    const absl::StatusOr<Plan> fewest = Make(request);
+    ASSERT_TRUE(fewest.ok()) << fewest.status();
+    EXPECT_EQ(fewest->stages.size(), 1);
+    EXPECT_EQ(fewest->stages.front().replicas.size(), 1);
+  }
+}
+
+TEST(JointNetworkTest, SaysThatNothingFitsWhereTheMostMemoryIsTooLittle) {
+  JointTestRequest request = RowOf("gpt-1.3b", 16, {2, 3});
+  const absl::Status status = Make(request).status();
+  EXPECT_TRUE(InfeasibilityOf(status).has_value()) << status;
+}
+
 TEST(JointNetworkTest, TwoClassesAndStagesOfTheirOwnSpread) {
   JointTestRequest request = RequestOn(Grid({4, 4}, true, true), "dgx-h100:2");
   DeviceClass slower = request.cluster.class_of(DeviceId(0));

@@ -13,6 +13,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/base/infeasibility.h"
+#include "core/base/known.h"
 #include "core/base/task_arena.h"
 #include "core/base/violations.h"
 #include "core/joint/cost/training_cluster.h"
@@ -29,6 +30,7 @@ using ::testing::AllOf;
 using ::testing::Contains;
 using ::testing::Field;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 using ::testing::Not;
 
 // A class of half the speed.
@@ -557,6 +559,27 @@ TEST(JointRequestTest, SaysWhichScheduleAndExpertsDoNotDivide) {
           }),
       HasSubstr("2 stages of at least 64 devices (tensor 8 x data 8, since expert ranks, 8 here, are taken from "
                 "those of data and context, never from those of tensors) take 128 devices, and there are 64"));
+}
+
+// Attention that keeps no scores has nothing selective to compute again.
+TEST(JointRequestTest, BaselinesAndEqualStagesRunInModesThatMayBeChosen) {
+  JointTestRequest request = RequestOf("llama3-8b", "dgx-h100:1", 64);
+  request.problem.joint->recomputation = {LayerRecomputation::kSelective, LayerRecomputation::kFull};
+  const absl::StatusOr<Plan> plan = Make(request);
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  EXPECT_THAT(plan->baselines, Not(IsEmpty()));
+  for (const Baseline& baseline : plan->baselines) {
+    if (!baseline.admissible) continue;
+    EXPECT_GE(Known(baseline.objective), plan->lower_bound) << baseline.algorithm;
+  }
+  EXPECT_THAT(plan->joint->uniform_configurations, Not(IsEmpty()));
+  for (const JointConfiguration& equal : plan->joint->uniform_configurations) {
+    EXPECT_EQ(equal.recomputation, LayerRecomputation::kFull);
+  }
+  request.problem.joint->recomputation = {LayerRecomputation::kSelective};
+  const absl::StatusOr<Plan> selective = Make(request);
+  ASSERT_TRUE(selective.ok()) << selective.status();
+  EXPECT_THAT(selective->warnings, Contains(HasSubstr("SELECTIVE")));
 }
 
 TEST(JointRequestTest, SaysWhichBlocksDoNotLieInNodes) {

@@ -536,6 +536,29 @@ TEST(OperatorGraphTest, KnownPlansOfAnyOrderAreJudgedAndGoneOnFrom) {
   EXPECT_GT(others, 0);
 }
 
+TEST(OperatorGraphTest, OneLayerStartsFromThePlanOfAnotherBatch) {
+  JointTestRequest request;
+  Operator only;
+  only.name = "only";
+  only.costs = {{.device_class = "gpu", .forward = Picoseconds(1'000'000), .backward = Picoseconds(2'000'000)}};
+  request.graph.operators = {only};
+  DeviceClass device_class;
+  device_class.name = "gpu";
+  request.cluster.device_classes = {device_class};
+  request.cluster.devices = {DeviceOf("a"), DeviceOf("b")};
+  request.cluster.interconnect = UniformInterconnect{.bandwidth_bytes_per_second = 1e9};
+  request.problem.joint.emplace().global_batch = 2;
+  const absl::StatusOr<Plan> plan = Make(request);
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  request.problem.joint->global_batch = 3;
+  request.problem.start_from = PlacementOf(*plan);
+  const absl::StatusOr<Plan> again = Make(request);
+  ASSERT_TRUE(again.ok()) << again.status();
+  EXPECT_EQ(again->objective, Picoseconds(9'000'000));
+  request.problem.joint->tensor_degrees = {1, (1 << 24) + 1};
+  EXPECT_THAT(PathsOf(Make(request).status()), Contains("problem.joint.tensor_degrees[1]"));
+}
+
 TEST(OperatorGraphTest, AVariantThatIsMissingForbidsTheDegree) {
   JointTestRequest request = RandomOperatorRequest(3);
   request.cluster.device_classes[0].memory_bytes = int64_t{1} << 40;
