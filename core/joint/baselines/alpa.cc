@@ -209,8 +209,7 @@ class Alpa {
     for (int32_t layer = chunk.first_layer; layer < groups_[static_cast<std::size_t>(taken.end)]; ++layer) {
       const int32_t kind = question_.pricer.kinds()[static_cast<std::size_t>(layer)];
       const LayerPrice& price = prices[static_cast<std::size_t>(kind)];
-      chunk.recomputation.push_back(
-          Known(ModeOf(price, choice.recomputation, question_.settings.recomputation)));
+      chunk.recomputation.push_back(Known(ModeOf(price, choice.recomputation, question_.settings.recomputation)));
     }
     return chunk;
   }

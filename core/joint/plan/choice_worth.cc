@@ -20,7 +20,11 @@ bool ComputesNothingAgain(const JointPlan& plan) {
   });
 }
 
-bool SharesNothing(const JointPlan& plan) { return plan.sharding == Sharding::kNone; }
+// Also where there is one copy of everything, which nothing can be shared out of.
+bool SharesNothing(const JointPlan& plan) {
+  return plan.sharding == Sharding::kNone ||
+         IsEveryStage(plan, [](const JointStage& stage) { return stage.degrees.data * stage.degrees.context == 1; });
+}
 
 bool HasNoTensorGroups(const JointPlan& plan) {
   return IsEveryStage(plan, [](const JointStage& stage) { return stage.degrees.tensor == 1; });

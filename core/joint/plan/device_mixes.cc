@@ -13,6 +13,7 @@
 #include "core/base/units.h"
 #include "core/joint/cost/stage_cost.h"
 #include "core/joint/plan/device_counts.h"
+#include "core/joint/plan/device_parts.h"
 #include "core/joint/plan/network_planning.h"
 #include "core/joint/plan/start_plan.h"
 #include "core/joint/plan/what_would_fit.h"
@@ -156,7 +157,7 @@ class MixSearch {
   // On a part, as if its devices were as close and had as much memory as any.
   int64_t SimulatedBoundOn(const DeviceCounts& counts, int64_t needed_ps) const {
     int64_t bound_ps = needed_ps;
-    for (const TrainingCluster& row : BestRowsOf(AsCloseAsCanBe(FirstDevicesByClass(training_, counts)))) {
+    for (const TrainingCluster& row : BoundRowsWith(counts)) {
       bound_ps = std::min(bound_ps, BoundSimulatedStep(RequestOn(row), bound_ps, limits_));
     }
     return bound_ps;
@@ -190,7 +191,7 @@ class MixSearch {
       if (counts[number] > 0) widen(number, question_.most_total);
     }
     start_counts_ = counts;
-    for (const TrainingCluster& row : RowsOf(FirstDevicesByClass(training_, counts))) {
+    for (const TrainingCluster& row : RowsWith(counts)) {
       std::optional<StartPlan> start = StartFrom(*question_.start, RequestOn(row));
       if (!start.has_value()) continue;
       start_fits_ = std::max<int64_t>(start_fits_, start->is_as_given ? 2 : 1);
@@ -225,19 +226,34 @@ class MixSearch {
 
   DeviceCounts FirstMix() const { return CountsByClass(training_, question_.most_total); }
 
+  std::vector<TrainingCluster> RowsWith(const DeviceCounts& counts) const {
+    std::vector<TrainingCluster> rows;
+    for (const TrainingCluster& part : PartsWith(training_, counts, question_.settings)) AppendRows(RowsOf(part), rows);
+    return rows;
+  }
+
+  // As if these devices were as close and had as much memory as any.
+  std::vector<TrainingCluster> BoundRowsWith(const DeviceCounts& counts) const {
+    std::vector<TrainingCluster> rows;
+    for (const TrainingCluster& part : BoundPartsWith(training_, counts, question_.settings)) {
+      AppendRows(BestRowsOf(AsCloseAsCanBe(part)), rows);
+    }
+    return rows;
+  }
+
   // What no plan on such a part takes less than, wherever its devices are; keeps the best plan.
   int64_t BoundOf(const DeviceCounts& counts) {
     const auto [known, is_new] = bounds_.try_emplace(counts, kMaxQuantity);
     if (!is_new || TotalOf(counts) == 0) return known->second;
     int64_t& bound_ps = known->second;
-    const TrainingCluster part = FirstDevicesByClass(training_, counts);
-    for (const TrainingCluster& row : RowsOf(part)) {
+    for (const TrainingCluster& row : RowsWith(counts)) {
       JointOutcome outcome = Ask(row);
       bound_ps = std::min(bound_ps, outcome.step_bound_ps);
       const bool is_better = outcome.plan.has_value() && outcome.plan->step.count() < best_ps();
       if (is_better) Keep(counts, row, *std::move(outcome.plan));
     }
-    if (!part.groups.empty() || HasUnlikeMemory(part)) bound_ps = std::min(bound_ps, LeastOn(part).bound_ps);
+    const bool has_others = !training_.groups.empty() || question_.settings.per_stage;
+    if (has_others || HasUnlikeMemory(training_)) bound_ps = std::min(bound_ps, LeastOn(counts).bound_ps);
     return bound_ps;
   }
 
@@ -258,9 +274,9 @@ class MixSearch {
   };
 
   // On a part, as if its devices were as close and had as much memory as any.
-  Least LeastOn(const TrainingCluster& part) {
+  Least LeastOn(const DeviceCounts& counts) {
     Least least;
-    for (const TrainingCluster& row : BestRowsOf(AsCloseAsCanBe(part))) {
+    for (const TrainingCluster& row : BoundRowsWith(counts)) {
       const JointOutcome outcome = Ask(row);
       const bool is_open = outcome.plan.has_value() || outcome.is_interrupted || outcome.is_open;
       if (is_open || best_.has_value()) least.bound_ps = std::min(least.bound_ps, outcome.step_bound_ps);
@@ -274,7 +290,7 @@ class MixSearch {
   void Add(MixBox mixes, std::optional<int64_t> bound_of_all) {
     const DeviceCounts most = MostOf(mixes);
     if (most.back() < 0 || TotalOf(most) == 0) return;
-    const Least least = LeastOn(FirstDevicesByClass(training_, most));
+    const Least least = LeastOn(most);
     if (!bound_of_all.has_value()) floor_ps_ = least.floor_ps;
     const int64_t bound_ps = std::max(least.bound_ps, bound_of_all.value_or(0));
     if (least.is_open) {
@@ -313,6 +329,8 @@ class MixSearch {
     JointQuestion asked = {question_.pricer,   question_.cluster,        part,
                            question_.settings, question_.reserved_bytes, question_.relative_gap};
     asked.is_part = true;
+    asked.whole = is_network() ? nullptr : &training_;
+    asked.part_counts = counts;
     asked.all = question_.all;
     if (is_network()) {
       asked.start = question_.start;

@@ -20,6 +20,7 @@
 #include "core/base/units.h"
 #include "core/joint/cost/stage_cost.h"
 #include "core/joint/plan/device_counts.h"
+#include "core/joint/plan/device_parts.h"
 #include "core/joint/plan/network_planning.h"
 #include "core/joint/plan/what_would_fit.h"
 #include "core/joint/search/fewest_search.h"
@@ -52,7 +53,11 @@ bool IsOneRow(const TrainingCluster& training) {
 class FewestDevices {
  public:
   FewestDevices(const JointQuestion& question, const SolveLimits& limits)
-      : question_(question), limits_(limits), is_one_row_(IsOneRow(question.training)) {
+      : question_(question),
+        limits_(limits),
+        is_one_row_(IsOneRow(question.training)),
+        whole_(is_one_row_ && question.whole != nullptr && IsOneRow(*question.whole) ? *question.whole
+                                                                                     : question.training) {
     for (const TrainingClass& part : question.training.classes) all_.push_back(part.devices());
     if (!question.most_devices.empty()) all_ = question.most_devices;
     if (is_one_row_) all_ = {TotalOf(all_)};
@@ -134,6 +139,10 @@ class FewestDevices {
     return std::find(orders.begin(), orders.end(), PipelineOrder::kOneFOneB) != orders.end();
   }
 
+  DeviceCounts CountsOfWhole(const DeviceCounts& counts) const {
+    return is_one_row_ ? CountsByClass(whole_, counts.front()) : counts;
+  }
+
   // So many of the devices: of each class; in one row, of the whole nodes first.
   TrainingCluster PartOf(const DeviceCounts& counts) const {
     return is_one_row_ ? FirstDevices(question_.training, counts.front())
@@ -165,7 +174,12 @@ class FewestDevices {
     const TrainingCluster part = is_network() ? question_.training : PartOf(counts);
     JointQuestion asked{question_.pricer,   question_.cluster,        part,
                         question_.settings, question_.reserved_bytes, question_.relative_gap};
-    if (is_network()) asked.most_devices = counts;
+    if (is_network()) {
+      asked.most_devices = counts;
+    } else if (counts != all_) {
+      asked.whole = &whole_;
+      asked.part_counts = CountsOfWhole(counts);
+    }
     asked.enough_ps = enough_ps;
     return (is_network() ? PlanOnNetwork : PlanJointly)(asked, limits_, on_answer);
   }
@@ -195,17 +209,27 @@ class FewestDevices {
   }
 
   Ruling AskPart(const DeviceCounts& counts) {
-    const TrainingCluster part = PartOf(counts);
-    Reply reply = AskInRows(part);
-    Ruling ruling{reply.decision, reply.is_interrupted};
-    if (reply.plan.has_value()) Note(counts, std::move(reply));
-    // Other nodes of as many may be closer to each other; nobody has the plans that would be found on such.
-    const bool has_others = question_.is_part || counts != all_;
-    if (ruling.decision == Decision::kRefuted && has_others && !part.groups.empty() &&
-        AskInRows(AsCloseAsCanBe(part)).decision != Decision::kRefuted) {
-      ruling.decision = Decision::kOpen;
+    Ruling ruling{Decision::kRefuted, false};
+    for (const TrainingCluster& part : PartsWith(whole_, CountsOfWhole(counts), question_.settings)) {
+      Reply reply = AskInRows(part);
+      if (reply.decision != Decision::kRefuted) ruling.decision = reply.decision;
+      ruling.is_interrupted = ruling.is_interrupted || reply.is_interrupted;
+      if (reply.plan.has_value()) Note(counts, std::move(reply));
+      if (ruling.decision == Decision::kReached) return ruling;
     }
+    if (ruling.decision == Decision::kRefuted && IsOpenElsewhere(counts)) ruling.decision = Decision::kOpen;
     return ruling;
+  }
+
+  // Other nodes of as many devices may be closer to each other, and stages that differ may lie on parts of several;
+  // nobody has the plans that would be found there.
+  bool IsOpenElsewhere(const DeviceCounts& counts) const {
+    const bool has_others = question_.is_part || counts != all_;
+    if (!has_others || (whole_.groups.empty() && !question_.settings.per_stage)) return false;
+    const std::vector<TrainingCluster> parts = BoundPartsWith(whole_, CountsOfWhole(counts), question_.settings);
+    return std::any_of(parts.begin(), parts.end(), [&](const TrainingCluster& part) {
+      return AskInRows(AsCloseAsCanBe(part)).decision != Decision::kRefuted;
+    });
   }
 
   // Whichever these devices are: as if all their links were the fastest refutes; else places decide, unless there is no
@@ -445,6 +469,8 @@ class FewestDevices {
   const JointQuestion& question_;
   const SolveLimits& limits_;
   bool is_one_row_;
+  // What a limit to the devices leaves some of.
+  const TrainingCluster& whole_;
   // Devices of each class; of one row of all together.
   DeviceCounts all_;
   int64_t most_ps_ = kAnyStep;

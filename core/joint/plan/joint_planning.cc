@@ -9,6 +9,8 @@
 #include "core/base/units.h"
 #include "core/joint/cost/stage_cost.h"
 #include "core/joint/plan/choice_worth.h"
+#include "core/joint/plan/choices_together.h"
+#include "core/joint/plan/device_parts.h"
 #include "core/joint/plan/start_plan.h"
 #include "core/joint/plan/what_would_fit.h"
 #include "core/joint/search/joint_search.h"
@@ -32,7 +34,7 @@ class JointPlanner {
       : question_(question),
         limits_(limits),
         on_answer_(on_answer),
-        rows_(RowsOf(question.training)),
+        rows_(PlanRowsOf(question)),
         bound_rows_(BoundRowsOf(question)) {}
 
   absl::StatusOr<JointAnswer> Run() {
@@ -119,16 +121,28 @@ class JointPlanner {
 
   absl::Status NoPlan(bool is_interrupted) const {
     if (is_interrupted) return NotWithinLimitsError(limits_);
-    if (HasUnlikeMemory(question_.training)) {
+    if (HasOtherBoundRows(question_)) {
       for (const TrainingCluster& row : bound_rows_) {
         const JointOutcome outcome = SearchJoint(RequestOf(row, question_.settings), limits_, [](const JointPlan&) {});
-        if (outcome.plan.has_value()) return NotFoundInUnlikeMemory();
+        if (outcome.plan.has_value()) {
+          return HasUnlikeMemory(question_.training) ? NotFoundInUnlikeMemory() : NotFoundOnSome();
+        }
         if (outcome.is_interrupted) return NotWithinLimitsError(limits_);
         if (outcome.is_open) return NotFoundInterleavedError();
       }
     }
     if (is_open_) return NotFoundInterleavedError();
-    return NothingFitsError(question_, rows_.front(), limits_);
+    // Memory is what is short where choices go together on some row.
+    const auto row = std::find_if(rows_.begin(), rows_.end(), [&](const TrainingCluster& each) {
+      return !WhyNoneGoTogether(RequestOf(each, question_.settings)).has_value();
+    });
+    return NothingFitsError(question_, row == rows_.end() ? rows_.front() : *row, limits_);
+  }
+
+  static absl::Status NotFoundOnSome() {
+    return NoPlanFoundError(
+        "no plan was found on so many devices; that there is none on others, or on these and others of their nodes, is "
+        "not proven: name the hosts to use (--hosts), or allow more devices");
   }
 
   static absl::Status NotFoundInUnlikeMemory() {
@@ -193,13 +207,29 @@ class JointPlanner {
 
 }  // namespace
 
+std::vector<TrainingCluster> PlanRowsOf(const JointQuestion& question) {
+  if (question.whole == nullptr) return RowsOf(question.training);
+  std::vector<TrainingCluster> rows;
+  for (const TrainingCluster& part : PartsWith(*question.whole, question.part_counts, question.settings)) {
+    AppendRows(RowsOf(part), rows);
+  }
+  return rows;
+}
+
 std::vector<TrainingCluster> BoundRowsOf(const JointQuestion& question) {
-  return BestRowsOf(question.is_part ? AsCloseAsCanBe(question.training) : question.training);
+  std::vector<TrainingCluster> parts = {question.training};
+  if (question.whole != nullptr) parts = BoundPartsWith(*question.whole, question.part_counts, question.settings);
+  std::vector<TrainingCluster> rows;
+  for (const TrainingCluster& part : parts) {
+    AppendRows(BestRowsOf(question.is_part ? AsCloseAsCanBe(part) : part), rows);
+  }
+  return rows;
 }
 
 bool HasOtherBoundRows(const JointQuestion& question) {
   const bool may_be_closer = question.is_part && !question.training.groups.empty();
-  return may_be_closer || HasUnlikeMemory(question.training);
+  const bool may_be_mixed = question.whole != nullptr && question.settings.per_stage;
+  return may_be_closer || may_be_mixed || HasUnlikeMemory(question.training);
 }
 
 absl::StatusOr<JointAnswer> PlanJointly(const JointQuestion& question, const SolveLimits& limits,

@@ -48,6 +48,10 @@ struct JointQuestion {
   const JointStart* start = nullptr;
   // `training` has so many of the devices that may be used; others may be closer to each other.
   bool is_part = false;
+  // Of which, with so many of each class: other parts with as many count as well (PartsWith). nullptr: `training`
+  // alone.
+  const TrainingCluster* whole = nullptr;
+  std::vector<int64_t> part_counts = {};
   // Plans take so many of the devices at most, of whichever classes (PlanOnMix, PlanOnFewestDevices); 0: any number.
   int64_t most_total = 0;
   // On networks: by class, how many devices plans take at most, whichever these are; empty: any number.
@@ -58,11 +62,14 @@ struct JointQuestion {
   const AllDevices* all = nullptr;
 };
 
+// Rows on which plans are looked for (RowsOf).
+std::vector<TrainingCluster> PlanRowsOf(const JointQuestion& question);
+
 // Rows on which no plan that the question asks for takes longer (BestRowsOf), wherever its part is: what is proven of
 // these holds.
 std::vector<TrainingCluster> BoundRowsOf(const JointQuestion& question);
 
-// Whether these are others than the rows on which plans are looked for (RowsOf).
+// Whether these are others than the rows on which plans are looked for.
 bool HasOtherBoundRows(const JointQuestion& question);
 
 struct JointAnswer {

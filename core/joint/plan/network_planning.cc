@@ -487,8 +487,8 @@ class NetworkPlanner {
   // The best of each tensor degree, placed.
   std::vector<JointConfiguration> equal_stages_;
   bool is_interrupted_ = false;
-  // Devices of one class differ in memory: stages are looked for as if each had as little as the one that has least, and
-  // what is proven is so as if each had the most.
+  // Devices of one class differ in memory: stages are looked for as if each had as little as the one that has least,
+  // and what is proven is so as if each had the most.
   bool has_unlike_memory_ = false;
   // Nothing proves that no plan fits with the most memory.
   bool may_fit_ = false;

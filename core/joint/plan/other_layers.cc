@@ -19,7 +19,7 @@ OtherLayers LookAtOtherLayers(const JointQuestion& question, int64_t step_ps, in
     other.simulated_bound_ps = std::min(other.simulated_bound_ps, BoundSimulatedStep(request, simulated_ps, limits));
     return outcome.plan.has_value();
   };
-  for (const TrainingCluster& row : RowsOf(question.training)) other.has_better = look(row) || other.has_better;
+  for (const TrainingCluster& row : PlanRowsOf(question)) other.has_better = look(row) || other.has_better;
   if (!HasOtherBoundRows(question)) return other;
   for (const TrainingCluster& row : BoundRowsOf(question)) look(row);
   return other;

@@ -232,7 +232,8 @@ absl::Status NotFoundInterleavedError() {
 
 absl::Status NotFoundOnUnlikeMemoryError() {
   return NoPlanFoundError(
-      "no plan was found that fits; that there is none is not proven where devices of one class differ in memory: allow "
+      "no plan was found that fits; that there is none is not proven where devices of one class differ in memory: "
+      "allow "
       "more choices, or more devices");
 }
 

@@ -178,7 +178,7 @@ std::vector<EqualStagePipeline> BestEqualStages(const JointSpace& space, Pipelin
         for (const int64_t depth : space.places.starts()) {
           if (poller.ShouldStop(int64_t{100} * stages)) break;
           std::optional<EqualStagePipeline> made = grid.Make(stages, mode.wanted, depth);
-          if (made.has_value()) made->recomputation = mode.most_have;
+          if (made.has_value()) made->most_have = mode.most_have;
           if (made.has_value()) Insert(*std::move(made), count, best);
         }
       }

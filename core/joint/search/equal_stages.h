@@ -15,7 +15,9 @@ namespace planwright {
 struct EqualStagePipeline {
   PipelineFamily family;
   int32_t num_stages = 1;
+  // Wanted for all layers; and what most of them have then.
   LayerRecomputation recomputation = LayerRecomputation::kNone;
+  LayerRecomputation most_have = LayerRecomputation::kNone;
   StagePipeline pipeline;
   int64_t step_ps = 0;
 };

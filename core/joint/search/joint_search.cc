@@ -84,7 +84,7 @@ JointConfiguration ConfigurationOf(PipelineOrder order, const EqualStagePipeline
           .chunks = 1,
           .degrees = equal.family.degrees.front(),
           .sharding = equal.family.sharding,
-          .recomputation = equal.recomputation,
+          .recomputation = equal.most_have,
           .micro_batch_samples = equal.family.samples,
           .micro_batches = equal.family.micro_batches,
           .step = Picoseconds(equal.step_ps)};

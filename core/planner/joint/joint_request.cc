@@ -208,7 +208,8 @@ class JointRequestRun {
       violations.Add("plan.joint.micro_batches", "must be a multiple of the stages where these are interleaved");
       return violations.ToStatus();
     }
-    std::optional<PlanRow> placed = RowOfPlan(WithLikeMemory(training_, AssumedMemory::kLeast), plan);
+    const TrainingCluster& all = all_.has_value() ? all_->training : training_;
+    std::optional<PlanRow> placed = RowOfPlan(WithLikeMemory(all, AssumedMemory::kLeast), plan);
     if (!placed.has_value()) {
       violations.Add("plan.stages", "must lie in blocks of whole nodes or inside one, in pipeline order");
       return violations.ToStatus();
@@ -252,6 +253,8 @@ class JointRequestRun {
   const LayerPricer& pricer() const { return prices_.pricer(); }
 
   JointQuestion QuestionOf(const SolverOptions& options, const JointStart* start) const {
+    const bool is_part = problem_.devices_to_use.max_devices.has_value() && MostTotalOf(training_, problem_) == 0;
+    const bool has_others = is_part && all_.has_value() && training_.pairs == nullptr;
     return {.pricer = pricer(),
             .cluster = cluster_,
             .training = training_,
@@ -259,7 +262,10 @@ class JointRequestRun {
             .reserved_bytes = problem_.memory_model.reserved_bytes,
             .relative_gap = options.relative_gap > 0 ? options.relative_gap : kJointGap,
             .start = start,
-            .is_part = problem_.devices_to_use.max_devices.has_value() && MostTotalOf(training_, problem_) == 0,
+            .is_part = is_part,
+            .whole = has_others ? &all_->training : nullptr,
+            .part_counts =
+                has_others ? CountsByClass(all_->training, std::ssize(training_.devices)) : std::vector<int64_t>(),
             .most_total = MostTotalOf(training_, problem_),
             .most_devices = MostDevicesOf(training_, problem_),
             .all = all_.has_value() ? &*all_ : nullptr};

@@ -272,7 +272,8 @@ class Enumeration {
     stage.chunks[0].first_layer = groups_[first];
     for (int32_t layer = groups_[first]; layer < groups_[end]; ++layer) {
       const auto kind = static_cast<std::size_t>(question_.pricer.kinds()[static_cast<std::size_t>(layer)]);
-      stage.chunks[0].recomputation.push_back(*ModeOf(prices[kind], choice_.recomputation, question_.settings.recomputation));
+      stage.chunks[0].recomputation.push_back(
+          *ModeOf(prices[kind], choice_.recomputation, question_.settings.recomputation));
     }
     Extend(end, slot + size);
     plan_.stages.pop_back();

@@ -1,0 +1,115 @@
+#include "core/joint/plan/device_parts.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <set>
+#include <utility>
+
+#include "core/base/units.h"
+
+namespace planwright {
+namespace {
+
+// Degrees of data that may be chosen, up to `most`.
+std::vector<int64_t> DataDegreesUpTo(int64_t most, const JointSettings& settings) {
+  std::vector<int64_t> degrees;
+  const std::vector<int32_t>& listed = settings.data_degrees;
+  for (int64_t data = 1; data <= std::min(most, settings.global_batch); ++data) {
+    const bool may_be = listed.empty() || std::find(listed.begin(), listed.end(), data) != listed.end();
+    if (may_be && settings.global_batch % data == 0) degrees.push_back(data);
+  }
+  return degrees;
+}
+
+// The devices of one stage, for all degrees that may be chosen, up to `most`.
+std::set<int64_t> BlocksUpTo(int64_t most, const JointSettings& settings) {
+  std::set<int64_t> blocks;
+  const std::vector<int64_t> data_degrees = DataDegreesUpTo(most, settings);
+  for (const int64_t tensor : settings.tensor_degrees) {
+    for (const int64_t context : settings.context_degrees) {
+      if (tensor > most || context > most / tensor) continue;
+      for (const int64_t data : data_degrees) {
+        if (data <= most / (tensor * context)) blocks.insert(tensor * context * data);
+      }
+    }
+  }
+  return blocks;
+}
+
+// How many devices of each node of the class blocks of so many fill; all where that makes no difference.
+int64_t FilledBy(int64_t block, const TrainingClass& part, int64_t count) {
+  const int64_t node = part.devices_per_node;
+  if (part.nodes == 1 || count >= part.devices()) return node;
+  if (block <= node) return node / block * block;
+  const int64_t nodes = CeilDivide(block, node);
+  return block % nodes == 0 ? block / nodes : node;
+}
+
+// The first so many devices of each node, by class.
+TrainingCluster WithNodesOf(const TrainingCluster& all, const DeviceCounts& filled) {
+  TrainingCluster part = all;
+  part.devices.clear();
+  auto next = all.devices.begin();
+  for (std::size_t number = 0; number < all.classes.size(); ++number) {
+    const TrainingClass& own = all.classes[number];
+    part.classes[number].devices_per_node = static_cast<int32_t>(filled[number]);
+    for (int32_t node = 0; node < own.nodes; ++node, next += own.devices_per_node) {
+      part.devices.insert(part.devices.end(), next, next + filled[number]);
+    }
+  }
+  return part;
+}
+
+// As far as the classes have so many.
+TrainingCluster AtMost(const TrainingCluster& cluster, DeviceCounts counts) {
+  for (std::size_t number = 0; number < counts.size(); ++number) {
+    counts[number] = std::min(counts[number], cluster.classes[number].devices());
+  }
+  return FirstDevicesByClass(cluster, counts);
+}
+
+// By class of devices one node that has all of them, with the memory of those that have most.
+TrainingCluster AsOneNode(TrainingCluster part) {
+  std::vector<TrainingClass> classes;
+  for (const TrainingClass& own : part.classes) {
+    if (classes.empty() || classes.back().device_class != own.device_class) {
+      classes.push_back(own);
+      classes.back().nodes = 1;
+      classes.back().devices_per_node = 0;
+    }
+    TrainingClass& one = classes.back();
+    one.devices_per_node += static_cast<int32_t>(own.devices());
+    one.memory_bytes = std::max(one.memory_bytes, own.memory_bytes);
+    one.most_memory_bytes = std::max(one.most_memory_bytes, own.most_memory_bytes);
+  }
+  part.classes = std::move(classes);
+  return part;
+}
+
+}  // namespace
+
+std::vector<TrainingCluster> PartsWith(const TrainingCluster& all, const DeviceCounts& counts,
+                                       const JointSettings& settings) {
+  std::vector<TrainingCluster> parts = {FirstDevicesByClass(all, counts)};
+  DeviceCounts whole;
+  for (const TrainingClass& own : all.classes) whole.push_back(own.devices_per_node);
+  std::set<DeviceCounts> known = {whole};
+  for (const int64_t block : BlocksUpTo(TotalOf(counts), settings)) {
+    DeviceCounts filled;
+    for (std::size_t number = 0; number < counts.size(); ++number) {
+      filled.push_back(FilledBy(block, all.classes[number], counts[number]));
+    }
+    if (known.insert(filled).second) parts.push_back(AtMost(WithNodesOf(all, filled), counts));
+  }
+  return parts;
+}
+
+std::vector<TrainingCluster> BoundPartsWith(const TrainingCluster& all, const DeviceCounts& counts,
+                                            const JointSettings& settings) {
+  std::vector<TrainingCluster> parts = PartsWith(all, counts, settings);
+  if (settings.per_stage && parts.size() > 1) parts.push_back(AsOneNode(parts.front()));
+  return parts;
+}
+
+}  // namespace planwright

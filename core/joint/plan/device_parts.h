@@ -1,0 +1,32 @@
+// Which devices plans lie on that take only some of those that there are.
+#ifndef PLANWRIGHT_CORE_JOINT_PLAN_DEVICE_PARTS_H_
+#define PLANWRIGHT_CORE_JOINT_PLAN_DEVICE_PARTS_H_
+
+#include <vector>
+
+#include "core/joint/cost/training_cluster.h"
+#include "core/joint/plan/device_counts.h"
+#include "core/model/joint.h"
+
+namespace planwright {
+
+// Parts of `all` with at most `counts` devices of each class, on which a plan may lie that takes so many: whole nodes
+// and part of one more come first. Blocks of 3 ranks leave a device of each node of 4 idle, so 6 devices are two blocks
+// on two nodes, and one block on the first 6: where ranks that may be chosen make such blocks, nodes of as many devices
+// as they fill are parts too. With one spread for all stages no plan lies on other nodes than such, but that a block
+// larger than a node takes whole ones, or as many devices of each. O(blocks x classes + parts x devices).
+std::vector<TrainingCluster> PartsWith(const TrainingCluster& all, const DeviceCounts& counts,
+                                       const JointSettings& settings);
+
+// Parts on which no plan that takes at most so many devices is slower than it is: those, and, where stages may differ
+// and some blocks leave devices idle, all devices of a class as one node.
+std::vector<TrainingCluster> BoundPartsWith(const TrainingCluster& all, const DeviceCounts& counts,
+                                            const JointSettings& settings);
+
+inline void AppendRows(const std::vector<TrainingCluster>& more, std::vector<TrainingCluster>& rows) {
+  rows.insert(rows.end(), more.begin(), more.end());
+}
+
+}  // namespace planwright
+
+#endif  // PLANWRIGHT_CORE_JOINT_PLAN_DEVICE_PARTS_H_
