@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -18,7 +19,6 @@
 namespace planwright::client {
 namespace {
 
-constexpr char kHintPayload[] = "planwright.client/hint";
 // Lines of a field and the flag that sets it: of the flags that were given, and of all.
 constexpr char kGivenFlagsPayload[] = "planwright.client/given-flags";
 constexpr char kFlagsPayload[] = "planwright.client/flags";
@@ -130,13 +130,8 @@ void PrintNote(std::string_view kind, std::string_view text, std::ostream& out) 
   out << Wrapped(std::string(kind) + Printable(text), kind.size(), CurrentLineLengths().note) << "\n";
 }
 
-absl::Status WithHint(absl::Status status, std::string_view hint) {
-  status.SetPayload(kHintPayload, absl::Cord(std::string(hint)));
-  return status;
-}
-
 absl::Status WithDefaultHint(absl::Status status, std::string_view hint) {
-  if (status.ok() || absl::IsCancelled(status) || status.GetPayload(kHintPayload).has_value()) return status;
+  if (status.ok() || absl::IsCancelled(status) || HintOf(status).has_value()) return status;
   return WithHint(std::move(status), hint);
 }
 
@@ -173,8 +168,8 @@ void PrintError(const absl::Status& status, std::ostream& out) {
     for (const absl::string_view line : absl::StrSplit(status.message(), '\n'))
       PrintLine({line.data(), line.size()}, out);
   }
-  const auto payload = status.GetPayload(kHintPayload);
-  const std::string hint = payload.has_value() ? std::string(*payload) : HintFor(status, details);
+  const std::optional<std::string> own = HintOf(status);
+  const std::string hint = own.has_value() ? *own : HintFor(status, details);
   if (!hint.empty()) PrintNote("", hint, out);
 }
 
