@@ -14,6 +14,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "client/library/error_details.h"
+#include "client/report/quantities.h"
 #include "client/report/table.h"
 
 namespace planwright::client {
@@ -32,8 +33,8 @@ std::string PreconditionHint(const ErrorDetails& details) {
   if (details.reason == "NO_STORE") return "Ask a server that keeps plans: name it with --server.";
   if (!IsInfeasible(details)) return "";
   if (details.infeasible.has_value() && details.infeasible->minimum_devices() > 0) {
-    return absl::StrCat("No plan exists for this cluster. With these settings memory suffices from ",
-                        details.infeasible->minimum_devices(), " devices on.");
+    return absl::StrCat("No plan exists with these settings on this cluster; memory suffices from ",
+                        GroupedText(details.infeasible->minimum_devices()), " devices on.");
   }
   const auto is_of_settings = [](const v1::InfeasibleDetail::Reason& reason) {
     return reason.resource() == "choices" || reason.resource() == "operators";
@@ -41,7 +42,7 @@ std::string PreconditionHint(const ErrorDetails& details) {
   if (details.infeasible.has_value() && std::ranges::any_of(details.infeasible->reasons(), is_of_settings)) {
     return "No plan exists with these settings, whatever the cluster: change them.";
   }
-  return "No plan exists for this cluster: give it more of what is missing.";
+  return "No plan exists with these settings on this cluster: give it more of what is missing, or allow more choices.";
 }
 
 std::string UnavailableHint(const absl::Status& status, const ErrorDetails& details) {
