@@ -189,6 +189,17 @@ std::string Environment(const JointPipeline& pipeline) {
   return has_groups ? "; before Blackwell it wants CUDA_DEVICE_MAX_CONNECTIONS=1" : "";
 }
 
+// What plans count of tensor ranks, and its arguments do not say.
+std::string OfTensorRanks(const JointPipeline& pipeline, const v1::Transformer& shape) {
+  if (pipeline.tensor == 1) return "";
+  constexpr int64_t kRowsOfARank = 128;
+  const int64_t rows = kRowsOfARank * pipeline.tensor;
+  const int64_t padded = (shape.vocabulary() + rows - 1) / rows * rows;
+  const std::string padding =
+      padded == shape.vocabulary() ? "" : absl::StrCat(", and not on the vocabulary being padded to ", padded);
+  return absl::StrCat("; the plan counts on --tp-comm-overlap, which is yours to add", padding);
+}
+
 }  // namespace
 
 absl::StatusOr<Exported> ExportJointMegatron(const ExportInput& input) {
@@ -212,9 +223,9 @@ absl::StatusOr<Exported> ExportJointMegatron(const ExportInput& input) {
   return Exported{
       absl::StrCat(absl::StrJoin(arguments, " "), " ", absl::StrJoin(model, " "), "\n"),
       absl::StrFormat("for %d processes: tensor %d, context %d, data %d, pipeline %d; what the plan does not "
-                      "depend on is yours to add: norms, tokenizer, optimizer, data%s",
+                      "depend on is yours to add: norms, tokenizer, optimizer, data%s%s",
                       pipeline->processes(), pipeline->tensor, pipeline->context, pipeline->data, pipeline->num_stages,
-                      Environment(*pipeline))};
+                      OfTensorRanks(*pipeline, shape), Environment(*pipeline))};
 }
 
 }  // namespace planwright::client

@@ -316,6 +316,7 @@ absl::StatusOr<Exported> ExportJointDeepspeed(const ExportInput& input) {
   const auto recomputes = RecomputesAll(*pipeline, "deepspeed");
   if (!recomputes.ok()) return recomputes.status();
   const bool shards = pipeline->has_copies() && pipeline->sharding == v1::OPTIMIZER_SHARDING_OPTIMIZER;
+  const char* bf16 = input.graph->transformer().bytes_per_element() == 2 ? "    \"bf16\": {\"enabled\": True},\n" : "";
   return Exported{
       absl::StrFormat("from deepspeed.pipe import PipelineModule\n"
                       "from deepspeed.runtime.pipe.topology import PipeModelDataParallelTopology\n"
@@ -329,12 +330,12 @@ absl::StatusOr<Exported> ExportJointDeepspeed(const ExportInput& input) {
                       "    \"train_micro_batch_size_per_gpu\": %d,\n"
                       "    \"gradient_accumulation_steps\": %d,\n"
                       "    \"zero_optimization\": {\"stage\": %d},\n"
-                      "}\n"
+                      "%s}\n"
                       "\n"
                       "\n"
                       "%s",
                       pipeline->num_stages, pipeline->tensor, pipeline->data, *recomputes ? 1 : 0,
-                      pipeline->global_batch, pipeline->samples, pipeline->micro_batches, shards ? 1 : 0,
+                      pipeline->global_batch, pipeline->samples, pipeline->micro_batches, shards ? 1 : 0, bf16,
                       DeepspeedModule(pipeline->runs, input.layer_offset)),
       absl::StrCat(
           "give PlannedPipelineModule topology=TOPOLOGY and activation_checkpoint_interval; layers divided among model "

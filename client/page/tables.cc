@@ -36,11 +36,10 @@ void AddJointRows(const v1::Plan& plan, PageTable& table) {
   const v1::JointPlan& joint = plan.joint();
   const std::string chunks =
       joint.chunks_per_stage() > 1 ? absl::StrCat(", ", joint.chunks_per_stage(), " chunks per stage") : "";
+  table.rows.push_back({"schedule", absl::StrCat(EnumText(v1::ScheduleKind_Name(joint.schedule()), "SCHEDULE_KIND_"),
+                                                 chunks, ", ", ShardingText(joint.optimizer_sharding()))});
   table.rows.push_back(
-      {"schedule", absl::StrCat(EnumText(v1::ScheduleKind_Name(joint.schedule()), "SCHEDULE_KIND_"), chunks,
-                                ", optimizer sharding ", ShardingText(joint.optimizer_sharding()))});
-  table.rows.push_back(
-      {"batch", absl::StrCat(plan.problem().joint().global_batch(),
+      {"batch", absl::StrCat(GroupedText(plan.problem().joint().global_batch()),
                              " samples: ", CountedText(joint.micro_batches(), "micro-batch", "micro-batches"), " of ",
                              joint.micro_batch_samples(),
                              joint.degrees() == v1::JOINT_DEGREES_PER_STAGE ? " for all ranks" : " on each rank")});
@@ -48,7 +47,7 @@ void AddJointRows(const v1::Plan& plan, PageTable& table) {
   if (joint.tokens_per_second() > 0) {
     table.rows.push_back(
         {"speed", absl::StrCat(TokenSpeedText(joint.tokens_per_second()), ", ", Percent(joint.peak_share_in_use()),
-                               " of the peak of the devices in use")});
+                               " of the peak of the devices in use (MFU)")});
   }
   if (TakesTurns(plan)) return;
   table.rows.push_back({"task by task", TaskByTaskText(plan)});
@@ -98,7 +97,7 @@ PageTable EqualStagesTable(const v1::Plan& plan) {
                   {}};
   for (const v1::JointPlan::JointConfiguration& equal : plan.joint().equal_stages()) {
     table.rows.push_back({absl::StrCat(equal.stages()), DegreesText(equal), absl::StrCat(equal.micro_batch_samples()),
-                          RecomputationText(equal.recomputation()), ShardingText(equal.optimizer_sharding()),
+                          RecomputationText(equal.recomputation()), ShortShardingText(equal.optimizer_sharding()),
                           DurationText(equal.step_ms()), MoreText(equal.step_ms(), plan.objective_ms())});
   }
   return table;
@@ -147,9 +146,9 @@ std::string HeadlineText(const v1::Plan& plan) {
 PageTable OverviewTable(const v1::Plan& plan, const CpuNames& cpus) {
   PageTable table{"In short", {"", ""}, {}};
   const v1::Estimate& estimate = plan.estimate();
-  table.rows.push_back(
-      {"pipeline", absl::StrCat(CountedText(plan.stages_size(), "stage", "stages"), " on ", DevicesInUse(plan), " of ",
-                                CountedText(plan.devices_size(), "device", "devices"))});
+  table.rows.push_back({"pipeline", absl::StrCat(CountedText(plan.stages_size(), "stage", "stages"), " on ",
+                                                 GroupedText(DevicesInUse(plan)), " of ",
+                                                 CountedText(plan.devices_size(), "device", "devices"))});
   table.rows.push_back(
       {"throughput", absl::StrFormat("%.4g micro-batches/s, %.4g samples/s, %s", estimate.micro_batches_per_second(),
                                      estimate.samples_per_second(), IdleText(plan, cpus))});

@@ -55,14 +55,23 @@ std::string Ratio(double objective_ms, double best_ms) {
   return objective_ms > 0 ? "" : "1.000x";
 }
 
-std::vector<std::string> Cells(const ComparisonRow& row, double best_ms) {
+// The unit of the plan with the longest time, as reports of plans have it.
+TimeUnit UnitOf(const std::vector<ComparisonRow>& rows) {
+  double longest_ms = 0;
+  for (const ComparisonRow& row : rows) {
+    if (row.plan.ok()) longest_ms = std::max(longest_ms, row.plan->objective_ms());
+  }
+  return TimeUnitFor(longest_ms);
+}
+
+std::vector<std::string> Cells(const ComparisonRow& row, double best_ms, TimeUnit unit) {
   if (!row.plan.ok()) return {row.algorithm, "-", "", "", "", "", "", ReasonText(row)};
   const v1::Plan& plan = *row.plan;
   const bool has_bound = HasBound(plan);
   return {row.algorithm,
-          absl::StrFormat("%.3f", plan.objective_ms()),
+          TimeIn(unit, plan.objective_ms()),
           Ratio(plan.objective_ms(), best_ms),
-          has_bound ? absl::StrFormat("%.3f", plan.lower_bound_ms()) : "",
+          has_bound ? TimeIn(unit, plan.lower_bound_ms()) : "",
           has_bound ? absl::StrFormat("%.2f %%", 100 * plan.relative_gap()) : "",
           IsFigure(plan) ? "" : absl::StrCat(plan.stages_size()),
           IsFigure(plan) ? "" : absl::StrFormat("%.1f", plan.provenance().cpu_time_ms()),
@@ -99,16 +108,17 @@ nlohmann::ordered_json JsonRow(const ComparisonRow& row) {
 }  // namespace
 
 std::string ComparisonReport(const std::vector<ComparisonRow>& rows, const std::string& title) {
+  const TimeUnit unit = UnitOf(rows);
   Table table({{"algorithm"},
-               {"ms", kRight},
+               {unit.name, kRight},
                {"to best", kRight, Table::Overflow::kKept, 0, 4},
-               {"bound ms", kRight, Table::Overflow::kKept, 0, 2},
+               {absl::StrCat("bound ", unit.name), kRight, Table::Overflow::kKept, 0, 2},
                {"gap", kRight},
                {"stages", kRight, Table::Overflow::kKept, 0, 3},
                {"CPU ms", kRight, Table::Overflow::kKept, 0, 1},
                Table::Wrapping("stopped, or why there is no plan")});
   const double best_ms = BestObjective(rows).value_or(0);
-  for (const ComparisonRow& row : rows) table.AddRow(Cells(row, best_ms));
+  for (const ComparisonRow& row : rows) table.AddRow(Cells(row, best_ms, unit));
   return absl::StrCat(Wrapped(Printable(title), 2), "\n", table.ToString());
 }
 

@@ -1,8 +1,11 @@
 #include "client/report/info_report.h"
 
+#include <algorithm>
 #include <array>
+#include <cstddef>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -16,6 +19,55 @@ namespace {
 std::string ZooTable(const google::protobuf::RepeatedPtrField<v1::ZooEntry>& entries) {
   Table table({{""}, Table::Wrapping("")});
   for (const v1::ZooEntry& entry : entries) table.AddRow({absl::StrCat("zoo:", entry.name()), entry.description()});
+  return table.ToString();
+}
+
+constexpr std::string_view kKeysMark = "; keys: ";
+
+// "; keys: layers=12 tied=no" of a description; empty: it has none.
+std::vector<std::string_view> KeysOf(std::string_view description) {
+  std::vector<std::string_view> keys;
+  const std::size_t mark = description.find(kKeysMark);
+  if (mark == std::string_view::npos) return keys;
+  description.remove_prefix(mark + kKeysMark.size());
+  while (!description.empty()) {
+    const std::string_view key = description.substr(0, description.find(' '));
+    if (!key.empty()) keys.push_back(key);
+    description.remove_prefix(std::min(key.size() + 1, description.size()));
+  }
+  return keys;
+}
+
+std::string_view NameOfKey(std::string_view key) { return key.substr(0, key.find('=')); }
+
+// Models of one family have keys of the same names.
+bool AreOfOneFamily(const std::vector<std::string_view>& a, const std::vector<std::string_view>& b) {
+  return std::ranges::equal(a, b, {}, NameOfKey, NameOfKey);
+}
+
+// What a model's description says: its keys where it is the first of its family, else those that differ from that
+// one's.
+std::string ModelText(const v1::ZooEntry& model, const google::protobuf::RepeatedPtrField<v1::ZooEntry>& models) {
+  const std::vector<std::string_view> keys = KeysOf(model.description());
+  const auto first = std::find_if(models.begin(), models.end(), [&](const v1::ZooEntry& other) {
+    return AreOfOneFamily(KeysOf(other.description()), keys);
+  });
+  if (keys.empty() || first->name() == model.name()) return model.description();
+  const std::vector<std::string_view> standard = KeysOf(first->description());
+  std::string text =
+      absl::StrCat(model.description().substr(0, model.description().find(kKeysMark)), "; keys of zoo:", first->name());
+  const char* separator = ", but ";
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    if (keys[i] == standard[i]) continue;
+    absl::StrAppend(&text, separator, std::string(keys[i]));
+    separator = " ";
+  }
+  return text;
+}
+
+std::string ModelsTable(const google::protobuf::RepeatedPtrField<v1::ZooEntry>& models) {
+  Table table({{""}, Table::Wrapping("")});
+  for (const v1::ZooEntry& model : models) table.AddRow({absl::StrCat("zoo:", model.name()), ModelText(model, models)});
   return table.ToString();
 }
 
@@ -82,7 +134,7 @@ std::string LimitsSection(const v1::ServerLimits& limits) {
 }  // namespace
 
 std::string ModelsReport(const v1::GetServerInfoResponse& info) {
-  return absl::StrCat("Models\n", ZooTable(info.models()),
+  return absl::StrCat("Models\n", ModelsTable(info.models()),
                       "\nPlan one with: planwright plan --graph=zoo:NAME --cluster=zoo:CLUSTER\n");
 }
 

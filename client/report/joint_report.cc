@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <string_view>
 #include <vector>
 
@@ -19,7 +20,10 @@ namespace planwright::client {
 namespace {
 
 // Shares of a device from which on a plan may not run where drivers take some.
-constexpr double kNearlyFull = 0.97;
+constexpr double kNearlyFull = 0.92;
+
+// Between the ends of a range of devices.
+constexpr std::string_view kRangeMark = " .. ";
 
 template <typename Degrees>
 std::string TextOfDegrees(const Degrees& degrees) {
@@ -36,12 +40,24 @@ std::string TextOfDegrees(const Degrees& degrees) {
 
 std::string PercentText(double share) { return absl::StrFormat("%.1f %%", share * 100); }
 
+// "at most 0.01 % above the best". REQUIRES: bound_ms > 0.
+std::string AboveText(double time_ms, double bound_ms) {
+  return absl::StrCat("at most ", TwoDigitPercent(std::max(time_ms / bound_ms - 1, 0.0) * 100), " above the best");
+}
+
+// Which plans the bound speaks of.
+const char* ScopeOfBound(const v1::Plan& plan) {
+  const bool is_uniform = plan.problem().joint().degrees() != v1::JOINT_DEGREES_PER_STAGE && !TakesTurns(plan);
+  return is_uniform ? " with one choice of degrees for all stages" : "";
+}
+
 std::string JointHeadline(const v1::Plan& plan, const std::string& title) {
   std::string proof;
+  const bool is_of_time = WasSearched(plan) && plan.problem().objective() != v1::OBJECTIVE_MIN_DEVICES;
   if (IsObjectiveOptimal(plan)) {
     proof = ", proven optimal";
-  } else if (WasSearched(plan) && plan.problem().objective() != v1::OBJECTIVE_MIN_DEVICES) {
-    proof = absl::StrCat(", at most ", TwoDigitPercent(plan.relative_gap() * 100), " from the best");
+  } else if (is_of_time && plan.lower_bound_ms() > 0) {
+    proof = absl::StrCat(", ", AboveText(plan.objective_ms(), plan.lower_bound_ms()), ScopeOfBound(plan));
   }
   return absl::StrCat(
       Wrapped(absl::StrCat(Printable(title), ": ", DurationText(plan.objective_ms()), " ", ObjectiveNoun(plan), proof),
@@ -59,12 +75,13 @@ void AddDevicesRow(const v1::Plan& plan, Table& table) {
   };
   const v1::JointSearch& joint = plan.problem().joint();
   const std::string what = joint.has_target_tokens_per_second()
-                               ? absl::StrFormat("reach %.0f tokens/s", joint.target_tokens_per_second())
+                               ? absl::StrCat("reach ", TokenSpeedText(joint.target_tokens_per_second()))
                                : std::string("hold the model");
   const int64_t allowed = count("devices_allowed");
   const int64_t needed = count("devices_needed");
-  const std::string proof = needed == allowed ? "fewer provably do not" : absl::StrCat(needed, " are needed at least");
-  table.AddRow({"fewest devices", absl::StrCat(allowed, " ", what, "; ", proof)});
+  const std::string proof =
+      needed == allowed ? "fewer provably do not" : absl::StrCat(GroupedText(needed), " are needed at least");
+  table.AddRow({"fewest devices", absl::StrCat(GroupedText(allowed), " ", what, "; ", proof)});
 }
 
 // "0.04213 samples/s": of what takes seconds for a sample four digits; of more than 1,000 all but one behind the point.
@@ -79,7 +96,7 @@ std::string SpeedText(const v1::Plan& plan) {
   std::string text = joint.tokens_per_second() > 0 ? TokenSpeedText(joint.tokens_per_second())
                                                    : SampleSpeedText(plan.estimate().samples_per_second());
   if (joint.peak_share() > 0) {
-    absl::StrAppend(&text, ", ", PercentText(joint.peak_share_in_use()), " of the peak of the devices in use, ",
+    absl::StrAppend(&text, ", ", PercentText(joint.peak_share_in_use()), " of the peak of the devices in use (MFU), ",
                     PercentText(joint.peak_share()), " of all");
   }
   return text;
@@ -107,13 +124,14 @@ std::string JointSummary(const v1::Plan& plan) {
   const std::string schedule = EnumText(v1::ScheduleKind_Name(joint.schedule()), "SCHEDULE_KIND_");
   const std::string chunks =
       joint.chunks_per_stage() > 1 ? absl::StrCat(" with ", joint.chunks_per_stage(), " chunks per stage") : "";
-  table.AddRow({"pipeline", absl::StrCat(CountedText(plan.stages_size(), "stage", "stages"), " on ", in_use, " of ",
-                                         CountedText(plan.devices_size(), "device", "devices"), ", ", schedule, chunks,
-                                         ", optimizer sharding ", ShardingText(joint.optimizer_sharding()))});
+  table.AddRow(
+      {"pipeline", absl::StrCat(CountedText(plan.stages_size(), "stage", "stages"), " on ", GroupedText(in_use), " of ",
+                                CountedText(plan.devices_size(), "device", "devices"), ", ", schedule, chunks, ", ",
+                                ShardingText(joint.optimizer_sharding()))});
   const bool is_per_stage = joint.degrees() == v1::JOINT_DEGREES_PER_STAGE;
   const char* whose = is_per_stage ? " for all ranks together" : " on each rank";
   if (TakesTurns(plan)) whose = ", which replicas take in turn";
-  table.AddRow({"batch", absl::StrCat(problem.joint().global_batch(),
+  table.AddRow({"batch", absl::StrCat(GroupedText(problem.joint().global_batch()),
                                       " samples: ", CountedText(joint.micro_batches(), "micro-batch", "micro-batches"),
                                       " of ", joint.micro_batch_samples(), whose)});
   table.AddRow({"speed", absl::StrCat(SpeedText(plan), "; idle ", PercentText(plan.estimate().bubble_fraction()),
@@ -125,9 +143,13 @@ std::string JointSummary(const v1::Plan& plan) {
     if (!takes_turns) table.AddRow({"task by task", DurationText(joint.simulated_step_ms())});
     return table.ToString();
   }
-  table.AddRow({"lower bound",
-                absl::StrCat(DurationText(plan.lower_bound_ms()), " (gap ", TwoDigitPercent(plan.relative_gap() * 100),
-                             ")", takes_turns ? "" : ", of plans whose blocks stand in pipeline order")});
+  const std::string bound =
+      absl::StrCat(DurationText(plan.lower_bound_ms()), " (gap ", TwoDigitPercent(plan.relative_gap() * 100), ")");
+  if (takes_turns) {
+    table.AddRow({"lower bound", bound});
+  } else {
+    table.AddRow({"closed form", absl::StrCat("no plan of these choices below ", bound)});
+  }
   AddDevicesRow(plan, table);
   if (!takes_turns) {
     table.AddRow({"task by task", TaskByTaskText(plan)});
@@ -137,20 +159,69 @@ std::string JointSummary(const v1::Plan& plan) {
   return table.ToString();
 }
 
+// "host0" of "host0/gpu3"; empty: the device names no host.
+std::string_view HostOf(std::string_view device) {
+  const std::size_t slash = device.rfind('/');
+  return slash == std::string_view::npos ? "" : device.substr(0, slash);
+}
+
+using DevicesOfHosts = std::map<std::string_view, int64_t>;
+
+// "host0", "host0 .. host1 (16)"; empty: the stage is not all of some hosts.
+std::string WholeHostsText(const v1::Stage& stage, const DevicesOfHosts& all) {
+  DevicesOfHosts used;
+  for (const v1::Replica& replica : stage.replicas()) ++used[HostOf(replica.device())];
+  const bool is_whole = !used.contains("") && std::all_of(used.begin(), used.end(), [&](const auto& host) {
+    const auto found = all.find(host.first);
+    return found != all.end() && found->second == host.second && host.second > 1;
+  });
+  if (!is_whole) return "";
+  const std::string first(HostOf(stage.replicas(0).device()));
+  const std::string last(HostOf(stage.replicas(stage.replicas_size() - 1).device()));
+  return absl::StrCat(first, used.size() > 1 ? absl::StrCat(std::string(kRangeMark), last) : "", " (",
+                      GroupedText(stage.replicas_size()), ")");
+}
+
+// The devices of a stage as a range, of whole hosts as one of hosts.
+std::string DevicesText(const v1::Stage& stage, const DevicesOfHosts& all) {
+  const std::string hosts = WholeHostsText(stage, all);
+  if (!hosts.empty()) return hosts;
+  const std::string& first = stage.replicas(0).device();
+  const std::string& last = stage.replicas(stage.replicas_size() - 1).device();
+  return first == last ? first : absl::StrCat(first, std::string(kRangeMark), last);
+}
+
+// Room for either end of every range, so that lines are broken between them.
+std::size_t RoomForEnds(const std::vector<std::string>& ranges) {
+  constexpr std::size_t kLeast = 12;
+  constexpr std::size_t kMost = 24;
+  std::size_t longest = kLeast;
+  for (const std::string& range : ranges) {
+    const std::size_t end = range.find(kRangeMark);
+    if (end == std::string::npos) continue;
+    const std::size_t first = end + kRangeMark.size() - 1;
+    longest = std::max({longest, first, range.size() - first - 1});
+  }
+  return std::min(longest, kMost);
+}
+
 std::string JointStagesSection(const v1::Plan& plan) {
+  DevicesOfHosts devices_of_hosts;
+  for (const v1::DeviceUsage& device : plan.devices()) ++devices_of_hosts[HostOf(device.device())];
+  std::vector<std::string> devices;
+  for (const v1::Stage& stage : plan.stages()) devices.push_back(DevicesText(stage, devices_of_hosts));
   Table table({{"stage"},
-               Table::Cutting("devices"),
+               Table::Wrapping("devices", RoomForEnds(devices)),
                Table::Wrapping("layers", 12),
                Table::Wrapping("spread", 10),
                Table::Wrapping("recomputed", 10),
                {"ms", kRight},
                {.heading = "in flight", .align = kRight, .drop_rank = 1}});
-  for (const v1::Stage& stage : plan.stages()) {
-    const std::string& first = stage.replicas(0).device();
-    const std::string& last = stage.replicas(stage.replicas_size() - 1).device();
-    table.AddRow({absl::StrCat(stage.index()), first == last ? first : absl::StrCat(first, " .. ", last),
-                  LayersText(stage.joint()), DegreesText(stage.joint()), RecomputedText(stage.joint()),
-                  absl::StrFormat("%.3f", stage.load_ms()), absl::StrCat(stage.in_flight_micro_batches())});
+  for (int i = 0; i < plan.stages_size(); ++i) {
+    const v1::Stage& stage = plan.stages(i);
+    table.AddRow({absl::StrCat(stage.index()), devices[static_cast<std::size_t>(i)], LayersText(stage.joint()),
+                  DegreesText(stage.joint()), RecomputedText(stage.joint()), absl::StrFormat("%.3f", stage.load_ms()),
+                  absl::StrCat(stage.in_flight_micro_batches())});
   }
   return absl::StrCat("\nStages\n", table.ToString());
 }
@@ -224,10 +295,15 @@ std::string EqualStagesSection(const v1::Plan& plan) {
       {{"stages", kRight}, {"spread"}, {"samples", kRight}, {"recomputation"}, {"sharding"}, {"step", kRight}, {""}});
   for (const v1::JointPlan::JointConfiguration& equal : plan.joint().equal_stages()) {
     table.AddRow({absl::StrCat(equal.stages()), DegreesText(equal), absl::StrCat(equal.micro_batch_samples()),
-                  RecomputationText(equal.recomputation()), ShardingText(equal.optimizer_sharding()),
+                  RecomputationText(equal.recomputation()), ShortShardingText(equal.optimizer_sharding()),
                   DurationText(equal.step_ms()), MoreText(equal.step_ms(), plan.objective_ms())});
   }
   return absl::StrCat("\nEqual stages, one choice for all\n", table.ToString());
+}
+
+// With the name that people know it by.
+std::string BaselineText(const v1::Baseline& baseline) {
+  return baseline.algorithm() == "data_parallel" ? "data_parallel (FSDP)" : baseline.algorithm();
 }
 
 // Equal stages have a table of their own.
@@ -238,7 +314,7 @@ std::string JointBaselinesSection(const v1::Plan& plan) {
     if (baseline.algorithm() == "equal_stages") continue;
     has_rows = true;
     const bool has_step = baseline.has_objective_ms();
-    table.AddRow({baseline.algorithm(), has_step ? DurationText(baseline.objective_ms()) : "-",
+    table.AddRow({BaselineText(baseline), has_step ? DurationText(baseline.objective_ms()) : "-",
                   has_step ? MoreText(baseline.objective_ms(), plan.objective_ms()) : "", baseline.reason()});
   }
   return has_rows ? absl::StrCat("\nWhat others would do\n", table.ToString()) : "";
@@ -274,13 +350,16 @@ bool IsObjectiveOptimal(const v1::Plan& plan) {
 }
 
 std::string TokenSpeedText(double tokens_per_second) {
-  return absl::StrFormat("%.0f tokens/s", std::floor(tokens_per_second));
+  return absl::StrCat(GroupedText(std::llround(std::floor(tokens_per_second))), " tokens/s");
 }
 
 std::string TaskByTaskText(const v1::Plan& plan) {
   const std::string step = DurationText(plan.joint().simulated_step_ms());
   if (plan.provenance().proven_optimal()) return step + ", proven optimal";
-  return absl::StrCat(step, ", no plan below ", DurationText(plan.joint().simulated_bound_ms()));
+  const double bound_ms = plan.joint().simulated_bound_ms();
+  if (bound_ms <= 0) return step;
+  return absl::StrCat(step, "; ", AboveText(plan.joint().simulated_step_ms(), bound_ms), " (", DurationText(bound_ms),
+                      " or more)");
 }
 
 std::string DegreesText(const v1::JointStage& stage) { return TextOfDegrees(stage); }
@@ -288,7 +367,23 @@ std::string DegreesText(const v1::JointStage& stage) { return TextOfDegrees(stag
 std::string DegreesText(const v1::JointPlan::JointConfiguration& configuration) { return TextOfDegrees(configuration); }
 
 std::string ShardingText(v1::OptimizerSharding sharding) {
-  return EnumText(v1::OptimizerSharding_Name(sharding), "OPTIMIZER_SHARDING_");
+  switch (sharding) {
+    case v1::OPTIMIZER_SHARDING_NONE:
+      return "no sharding";
+    case v1::OPTIMIZER_SHARDING_OPTIMIZER:
+      return "ZeRO-1 (optimizer states)";
+    case v1::OPTIMIZER_SHARDING_GRADIENTS:
+      return "ZeRO-2 (and gradients)";
+    case v1::OPTIMIZER_SHARDING_PARAMETERS:
+      return "ZeRO-3 (and parameters)";
+    default:
+      return EnumText(v1::OptimizerSharding_Name(sharding), "OPTIMIZER_SHARDING_");
+  }
+}
+
+std::string ShortShardingText(v1::OptimizerSharding sharding) {
+  const std::string text = ShardingText(sharding);
+  return sharding == v1::OPTIMIZER_SHARDING_NONE ? "none" : text.substr(0, text.find(' '));
 }
 
 std::string RecomputationText(v1::LayerRecomputation recomputation) {

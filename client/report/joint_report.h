@@ -28,18 +28,20 @@ bool WasSearched(const v1::Plan& plan);
 // task; its objective, the closed form, has a bound of its own.
 bool IsObjectiveOptimal(const v1::Plan& plan);
 
-// "1234 tokens/s", rounded down: a target of what it says is reached.
+// "1,234 tokens/s", rounded down: a target of what it says is reached.
 std::string TokenSpeedText(double tokens_per_second);
 
-// "12.345 ms, no plan below 12.000 ms", "12.345 ms, proven optimal": of the step task by task. REQUIRES: !TakesTurns.
+// "12.345 ms; at most 2.9 % above the best (12.000 ms or more)", "12.345 ms, proven optimal": of the step task by task.
+// REQUIRES: !TakesTurns.
 std::string TaskByTaskText(const v1::Plan& plan);
 
 // "tensor 4, data 2": degrees of 1 are not said.
 std::string DegreesText(const v1::JointStage& stage);
 std::string DegreesText(const v1::JointPlan::JointConfiguration& configuration);
 
-// "optimizer".
+// "ZeRO-1 (optimizer states)", "no sharding"; in tables "ZeRO-1", "none".
 std::string ShardingText(v1::OptimizerSharding sharding);
+std::string ShortShardingText(v1::OptimizerSharding sharding);
 
 // "selective".
 std::string RecomputationText(v1::LayerRecomputation recomputation);

@@ -254,6 +254,23 @@ std::string LinksSection(const v1::SimulationSummary& summary) {
 
 }  // namespace
 
+namespace {
+
+bool IsPass(std::string_view operation) {
+  const std::vector<std::string_view>& passes = TimeColumns().front().operations;
+  return std::find(passes.begin(), passes.end(), operation) != passes.end();
+}
+
+// Where columns are too wide for some pass, which need not be what its device does for most of one.
+std::string LeftOutText(const v1::TimelineChunk& timeline, double column_ms) {
+  const bool has_short = std::any_of(timeline.tasks().begin(), timeline.tasks().end(), [&](const auto& task) {
+    return IsPass(task.operation()) && task.end_ms() - task.start_ms() < column_ms;
+  });
+  return has_short ? "; passes shorter than a column may be left out" : "";
+}
+
+}  // namespace
+
 std::string TimelineText(const Simulation& simulation) {
   const auto& resources = simulation.summary.resources();
   // Beside the names, and the blanks before both.
@@ -276,7 +293,7 @@ std::string TimelineText(const Simulation& simulation) {
       "  0-9 forward, a-j backward (the last digit of the micro-batch), W weights, R recomputation, "
       "- transfer, # all-reduce, ",
       AreOnLinks(simulation.summary) ? "= exchange inside layers, U update, " : "", ". idle; a column is ",
-      DurationText(column_ms));
+      DurationText(column_ms), LeftOutText(simulation.timeline, column_ms));
   return absl::StrCat(table.ToString(), rest, Wrapped(symbols, 2), "\n");
 }
 

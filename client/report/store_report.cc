@@ -2,6 +2,9 @@
 
 #include <google/protobuf/util/time_util.h>
 
+#include <algorithm>
+#include <utility>
+
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
@@ -41,6 +44,12 @@ std::string SettingsText(const v1::SweepResult::Settings& settings) {
     parts.push_back(absl::StrCat("at most ", CountedText(settings.max_devices(), "device", "devices")));
   }
   return parts.empty() ? "as given" : absl::StrJoin(parts, ", ");
+}
+
+// "480.105 ms", of the plan's step or micro-batch; empty: the grid has no batches, or the row no plan.
+std::string PerSampleText(const v1::SweepResult::Row& row) {
+  const int64_t samples = row.settings().global_batch();
+  return samples > 0 && row.has_objective_ms() ? DurationText(row.objective_ms() / static_cast<double>(samples)) : "";
 }
 
 std::string FirstLine(const std::string& text) { return text.substr(0, text.find('\n')); }
@@ -89,17 +98,23 @@ std::string OperationsReport(const std::vector<v1::Operation>& operations) {
 
 std::string SweepReport(const v1::Operation& operation) {
   const v1::SweepResult& sweep = operation.sweep();
-  Table table({{"rank", kRight},
-               {"time", kRight},
-               {"gap", kRight},
-               {"state"},
-               Table::Wrapping("settings"),
-               Table::Wrapping("operation, or why there is no plan")});
+  // What rows with batches are ranked by.
+  const bool is_by_sample = std::any_of(sweep.rows().begin(), sweep.rows().end(),
+                                        [](const auto& row) { return row.settings().global_batch() > 0; });
+  std::vector<Table::Column> columns{{"rank", kRight}, {"time", kRight}};
+  if (is_by_sample) columns.push_back({"per sample", kRight});
+  columns.insert(
+      columns.end(),
+      {{"gap", kRight}, {"state"}, Table::Wrapping("settings"), Table::Wrapping("operation, or why there is no plan")});
+  Table table(std::move(columns));
   for (const v1::SweepResult::Row& row : sweep.rows()) {
-    table.AddRow({row.rank() > 0 ? absl::StrCat(row.rank()) : "",
-                  row.has_objective_ms() ? DurationText(row.objective_ms()) : "",
-                  row.has_relative_gap() ? GapPercent(row.relative_gap()) : "", StateText(row.state()),
+    std::vector<std::string> cells{row.rank() > 0 ? absl::StrCat(row.rank()) : "",
+                                   row.has_objective_ms() ? DurationText(row.objective_ms()) : ""};
+    if (is_by_sample) cells.push_back(PerSampleText(row));
+    cells.insert(cells.end(),
+                 {row.has_relative_gap() ? GapPercent(row.relative_gap()) : "", StateText(row.state()),
                   SettingsText(row.settings()), row.has_error() ? FirstLine(row.error().message()) : row.operation()});
+    table.AddRow(std::move(cells));
   }
   return absl::StrCat(operation.name(), ": ", StateText(operation.state()), ", ", sweep.ended(), " of ",
                       sweep.rows_size(), " rows have ended\n", table.ToString());

@@ -57,7 +57,11 @@ absl::StatusOr<v1::Plan> LoadForeignPlan(const std::string& text, const std::str
     return UsageError(source + ": names neither operators nor devices",
                       "Say what it is for with --graph and --cluster.");
   }
-  return ReadForeignPlan(text, source, known.graph(), known.cluster(), known.problem());
+  auto plan = ReadForeignPlan(text, source, known.graph(), known.cluster(), known.problem());
+  if (!plan.ok()) return plan;
+  for (const std::string& warning : plan->warnings()) PrintNote("warning: ", warning, environment.err);
+  plan->clear_warnings();
+  return plan;
 }
 
 }  // namespace

@@ -163,7 +163,10 @@ class PlanCommand final : public Command {
     call.deadline = ShortCall(environment).deadline;
     if (output_.is_html()) return PlanPage(*client, call, std::move(request), {{input_.Title(), &plan}});
     if (!output_.is_trace() && !output_.is_svg()) {
-      return PlanReport(plan, input_.Title(), CpusOf(*client, call, request));
+      v1::Plan shown = plan;
+      const std::string pipelines = PipelinesOnly(request, input_.model(), plan);
+      if (!pipelines.empty()) shown.add_warnings(pipelines);
+      return PlanReport(shown, input_.Title(), CpusOf(*client, call, request));
     }
     v1::SimulatePlanRequest simulated;
     MoveSources(std::move(request), simulated);

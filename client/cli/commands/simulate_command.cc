@@ -50,8 +50,11 @@ class SimulateCommand final : public Command {
     return given_.WithFileFlags(
         {given_.Flags(),
          {"Simulation",
-          {MessageFlag("schedule", "schedule", "order of work (default: that of the plan, else one_f_one_b)", request_),
-           MessageFlag("micro_batches", "micro_batches", "of the step (default: those of the plan, else 4 a stage)",
+          {MessageFlag("schedule", "schedule",
+                       "order of work (default: that of the plan, else one_f_one_b); not for plans of the joint search",
+                       request_),
+           MessageFlag("micro_batches", "micro_batches",
+                       "of the step (default: those of the plan, else 4 a stage); not for plans of the joint search",
                        request_),
            MessageFlag("recomputation", "recomputation", "whether activations are kept or computed again", request_),
            MessageFlag("contention", "contention", "what transfers do that want the same link (default: exclusive)",

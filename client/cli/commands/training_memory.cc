@@ -59,6 +59,16 @@ std::string AskForTrainingMemory(v1::CreatePlanRequest& request, std::string_vie
                       " --schedule=one_f_one_b); ", off);
 }
 
+std::string PipelinesOnly(const v1::CreatePlanRequest& request, std::string_view model, const v1::Plan& plan) {
+  const v1::PlanningProblem& problem = plan.problem();
+  const bool is_transformer = IsTransformer(model) || HasShape(request);
+  if (!is_transformer || plan.has_joint() || problem.workload() != v1::WORKLOAD_TRAINING ||
+      problem.schedule() == v1::SCHEDULE_KIND_PERIODIC || plan.devices_size() < 2) {
+    return "";
+  }
+  return "pipelines only: --global_batch=SAMPLES also chooses tensor, data, context and expert ranks";
+}
+
 std::string OperatorsInVain(const v1::CreatePlanRequest& request) {
   const v1::PlanningProblem& problem = request.problem();
   const bool has_encoder = request.graph_reference().starts_with("zoo:bert");

@@ -19,6 +19,10 @@ namespace planwright::client {
 // Returns what was asked for, for people; empty: nothing.
 std::string AskForTrainingMemory(v1::CreatePlanRequest& request, std::string_view model, bool takes_schedule = true);
 
+// That a plan of training for a transformer on several devices has pipelines alone, where a global batch would choose
+// more; else empty. `model` as above; `plan`: the answer to `request`.
+std::string PipelinesOnly(const v1::CreatePlanRequest& request, std::string_view model, const v1::Plan& plan);
+
 // That operators move with their layers beside a global batch, where the graph is a decoder and something else is asked
 // for; else empty.
 std::string OperatorsInVain(const v1::CreatePlanRequest& request);

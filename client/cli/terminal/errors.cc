@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -13,12 +14,12 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "client/library/error_details.h"
+#include "client/report/quantities.h"
 #include "client/report/table.h"
 
 namespace planwright::client {
 namespace {
 
-constexpr char kHintPayload[] = "planwright.client/hint";
 // Lines of a field and the flag that sets it: of the flags that were given, and of all.
 constexpr char kGivenFlagsPayload[] = "planwright.client/given-flags";
 constexpr char kFlagsPayload[] = "planwright.client/flags";
@@ -32,8 +33,8 @@ std::string PreconditionHint(const ErrorDetails& details) {
   if (details.reason == "NO_STORE") return "Ask a server that keeps plans: name it with --server.";
   if (!IsInfeasible(details)) return "";
   if (details.infeasible.has_value() && details.infeasible->minimum_devices() > 0) {
-    return absl::StrCat("No plan exists for this cluster. With these settings memory suffices from ",
-                        details.infeasible->minimum_devices(), " devices on.");
+    return absl::StrCat("No plan exists with these settings on this cluster; memory suffices from ",
+                        GroupedText(details.infeasible->minimum_devices()), " devices on.");
   }
   const auto is_of_settings = [](const v1::InfeasibleDetail::Reason& reason) {
     return reason.resource() == "choices" || reason.resource() == "operators";
@@ -41,7 +42,7 @@ std::string PreconditionHint(const ErrorDetails& details) {
   if (details.infeasible.has_value() && std::ranges::any_of(details.infeasible->reasons(), is_of_settings)) {
     return "No plan exists with these settings, whatever the cluster: change them.";
   }
-  return "No plan exists for this cluster: give it more of what is missing.";
+  return "No plan exists with these settings on this cluster: give it more of what is missing, or allow more choices.";
 }
 
 std::string UnavailableHint(const absl::Status& status, const ErrorDetails& details) {
@@ -130,13 +131,8 @@ void PrintNote(std::string_view kind, std::string_view text, std::ostream& out) 
   out << Wrapped(std::string(kind) + Printable(text), kind.size(), CurrentLineLengths().note) << "\n";
 }
 
-absl::Status WithHint(absl::Status status, std::string_view hint) {
-  status.SetPayload(kHintPayload, absl::Cord(std::string(hint)));
-  return status;
-}
-
 absl::Status WithDefaultHint(absl::Status status, std::string_view hint) {
-  if (status.ok() || absl::IsCancelled(status) || status.GetPayload(kHintPayload).has_value()) return status;
+  if (status.ok() || absl::IsCancelled(status) || HintOf(status).has_value()) return status;
   return WithHint(std::move(status), hint);
 }
 
@@ -173,8 +169,8 @@ void PrintError(const absl::Status& status, std::ostream& out) {
     for (const absl::string_view line : absl::StrSplit(status.message(), '\n'))
       PrintLine({line.data(), line.size()}, out);
   }
-  const auto payload = status.GetPayload(kHintPayload);
-  const std::string hint = payload.has_value() ? std::string(*payload) : HintFor(status, details);
+  const std::optional<std::string> own = HintOf(status);
+  const std::string hint = own.has_value() ? *own : HintFor(status, details);
   if (!hint.empty()) PrintNote("", hint, out);
 }
 

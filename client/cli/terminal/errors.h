@@ -10,11 +10,9 @@
 #include "absl/status/status.h"
 #include "client/cli/terminal/exit_code.h"
 #include "client/cli/terminal/flags.h"
+#include "client/library/hint.h"
 
 namespace planwright::client {
-
-// `status` with a sentence that says what to do next; replaces one that is there.
-absl::Status WithHint(absl::Status status, std::string_view hint);
 
 // `status` with a hint unless it has one, or says that it was interrupted.
 absl::Status WithDefaultHint(absl::Status status, std::string_view hint);

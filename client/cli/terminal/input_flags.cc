@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "client/cli/terminal/errors.h"
 #include "client/cli/terminal/files.h"
 #include "client/cli/terminal/resolve_input.h"
@@ -266,6 +267,17 @@ std::string InputFlags::Title() const {
   return absl::StrCat(ShortName(graph_), cluster_.empty() ? "" : " on ", cluster_.empty() ? "" : ShortName(cluster_));
 }
 
+std::string InputFlags::SizesHint() const {
+  std::vector<std::string> sizes;
+  const Workpiece& stated = options_.workpiece;
+  if (stated.sequence.has_value()) sizes.push_back(absl::StrCat("sequence=", *stated.sequence));
+  if (stated.micro_batch.has_value()) sizes.push_back(absl::StrCat("micro_batch=", *stated.micro_batch));
+  if (sizes.empty() || !graph_.starts_with(kZooPrefix)) return "What is named has times and sizes: leave them out.";
+  const char* separator = graph_.find('?') == std::string::npos ? "?" : "&";
+  // In quotes, because shells read both separators otherwise.
+  return absl::StrCat("Write sizes into the name: --graph='", graph_, separator, absl::StrJoin(sizes, "&"), "'.");
+}
+
 absl::Status InputFlags::CheckTimes(const v1::CreatePlanRequest& request) const {
   const bool is_joint = request.problem().has_joint();
   if (is_joint && !profile_.empty() && request.graph().has_transformer()) {
@@ -289,8 +301,7 @@ absl::Status InputFlags::LoadGraph(Environment& environment, v1::CreatePlanReque
     const bool is_for_a_file = options_.ms_per_unit.has_value() || options_.workpiece.sequence.has_value() ||
                                options_.workpiece.micro_batch.has_value() || !options_.dimensions.empty();
     if (!is_for_a_file) return absl::OkStatus();
-    return UsageError("--time_unit, --dim, --sequence and --micro_batch are for files",
-                      "Write sizes into the name: zoo:gpt-1.3b?sequence=1024&micro_batch=4.");
+    return UsageError("--time_unit, --dim, --sequence and --micro_batch are for files", SizesHint());
   }
   const auto text = ReadInput(graph_, environment.in);
   if (!text.ok()) return WithDefaultHint(text.status(), kPathHint);

@@ -82,6 +82,8 @@ class InputFlags {
 
  private:
   absl::Status LoadGraph(Environment& environment, v1::CreatePlanRequest& request);
+  // What to do with flags for files beside a graph that is named.
+  std::string SizesHint() const;
   // Whether the times that were measured count for what is asked.
   absl::Status CheckTimes(const v1::CreatePlanRequest& request) const;
   absl::Status LoadCluster(Environment& environment, v1::CreatePlanRequest& request);

@@ -32,10 +32,11 @@ constexpr std::size_t kMaxListedNames = 100'000;
 constexpr std::size_t kMaxPlaceholderLength = 90;
 
 // Spellings that users try and that mean one thing.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 4> kSynonyms = {
+constexpr std::array<std::pair<std::string_view, std::string_view>, 5> kSynonyms = {
     {{"throughput", "max_throughput"},
      {"latency", "min_latency"},
      {"noncontiguous", "non_contiguous"},
+     {"1f1b", "one_f_one_b"},
      {"zb_h1", "zero_bubble_h1"}}};
 
 // A field and the message that holds it.

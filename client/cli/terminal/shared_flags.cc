@@ -220,7 +220,8 @@ FlagGroup ProblemFlags(v1::PlanningProblem& problem, std::vector<std::string>* g
       {"replication", "replication", "whether stages are copied for data parallelism (default: none)"},
       {"overlap", "overlap", "whether a device computes while it transfers (default: serial; periodic: overlapped)"},
       {"schedule", "schedule",
-       "order of work (default: steady state, only loads count); gpipe without --micro_batches needs "
+       "order of work (default: steady state, only loads count, but one_f_one_b for training a transformer with "
+       "max_throughput); gpipe without --micro_batches needs "
        "memory_bytes on every operator; periodic needs a "
        "uniform interconnect; interleaved and zero_bubble_h1 are planned with --global_batch alone, which takes "
        "several "
@@ -238,7 +239,8 @@ FlagGroup ProblemFlags(v1::PlanningProblem& problem, std::vector<std::string>* g
        "not planned yet: backward parts of stages must be contiguous too"},
       {"granularity", "granularity", "what moves as a unit (default: operator)"},
       {"memory_model", "memory_model.kind", "which memory counts (default: declared where every operator declares it)"},
-      {"memory_preset", "memory_model.preset", "sgd, adam_mixed or madpipe"},
+      {"memory_preset", "memory_model.preset",
+       "sgd, adam_mixed or madpipe (default: adam_mixed for training a transformer with max_throughput)"},
       {"weight_versions", "memory_model.weight_versions", "copies of the parameters"},
       {"gradient_copies", "memory_model.gradient_copies", "copies of the gradients"},
       {"optimizer_bytes_per_parameter_byte", "memory_model.optimizer_bytes_per_parameter_byte", "optimizer state"},
@@ -260,7 +262,8 @@ FlagGroup ProblemFlags(v1::PlanningProblem& problem, std::vector<std::string>* g
       {"tensor_degrees", "joint.tensor_degrees", "joint search (default: powers of two within a node)"},
       {"context_degrees", "joint.context_degrees",
        "joint search (default: by the tokens of a sample, docs/joint-search.md)"},
-      {"expert_degrees", "joint.expert_degrees", "joint search (default: powers of two that divide the experts)"},
+      {"expert_degrees", "joint.expert_degrees",
+       "joint search (default: powers of two up to 64 that divide the experts)"},
       {"data_degrees", "joint.data_degrees", "joint search (default: all that divide the batch)"},
       {"samples", "joint.micro_batch_samples",
        "joint search: of a micro-batch on one rank (default: up to 16, docs/joint-search.md)"},
@@ -308,7 +311,7 @@ FlagGroup SolverFlags(v1::SolverOptions& options) {
   add("algorithm", "algorithm", "which algorithm plans (default: auto)");
   add("time_limit", "time_limit", "e.g. 500ms, 10s, 2m; a bare number is seconds (default: 60s)");
   add("work_limit", "work_limit", "units of work, as the algorithm counts them");
-  add("gap", "relative_gap", "stop at this relative gap (default: 0, prove)");
+  add("gap", "relative_gap", "stop at this relative gap (default: 0, prove; with --global_batch 0.0001)");
   add("ideal_limit", "ideal_limit", "ideals that the exact algorithm may store");
   add("clusters", "clusters", "parmesan: operators are clustered into that many first (default: 256)");
   add("clustering_alpha", "clustering_alpha",

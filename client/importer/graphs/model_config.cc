@@ -11,6 +11,7 @@
 #include "absl/strings/str_join.h"
 #include "client/importer/reading/json_fields.h"
 #include "client/library/error_details.h"
+#include "client/library/hint.h"
 
 namespace planwright::client {
 namespace {
@@ -257,16 +258,19 @@ class ConfigReader {
 };
 
 void AddWorkpiece(const Workpiece& workpiece, ViolationList& violations, std::vector<std::string>& keys) {
-  for (const auto& [flag, key, value] : {std::tuple{"--sequence", "sequence", workpiece.sequence},
-                                         std::tuple{"--micro_batch", "micro_batch", workpiece.micro_batch}}) {
+  std::vector<std::string> missing;
+  std::string flags;
+  for (const auto& [key, name, value] : {std::tuple{"sequence", "sequence", workpiece.sequence},
+                                         std::tuple{"micro_batch", "micro-batch", workpiece.micro_batch}}) {
     if (value.has_value()) {
       keys.push_back(absl::StrCat(key, "=", *value));
     } else {
-      violations.Add(flag,
-                     "is missing: a model's configuration does not say how long its sequences are and how many "
-                     "make a micro-batch");
+      missing.emplace_back(name);
+      absl::StrAppend(&flags, " --", key, "=N");
     }
   }
+  if (missing.empty()) return;
+  violations.Add("", absl::StrCat("a config.json does not say ", absl::StrJoin(missing, " and "), ": add", flags));
 }
 
 }  // namespace
@@ -292,8 +296,13 @@ absl::StatusOr<std::string> ReadModelConfig(std::string_view text, std::string_v
   if (family->experts.has_value()) reader.AddExperts(*family->experts);
   const bool has_window = reader.HasWindow();
   const bool predicts_more = reader.PredictsMore();
+  const bool is_read = violations.empty();
   AddWorkpiece(workpiece, violations, reader.keys());
-  if (!violations.empty()) return violations.ToStatus(source);
+  if (!violations.empty()) {
+    absl::Status refused = violations.ToStatus(source);
+    // Of a file that has nothing to mend the error says itself what to do.
+    return is_read ? WithHint(std::move(refused), "") : refused;
+  }
   const std::string name = absl::StrCat("zoo:transformer?", absl::StrJoin(reader.keys(), "&"));
   const std::string prefix = absl::StrCat(std::string(source), ": ");
   warnings.push_back(absl::StrCat(prefix, "is taken for ", name));

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/strings/cord.h"
 #include "absl/strings/str_cat.h"
 #include "client/importer/graphs/pipedream.h"
 #include "client/importer/plans/layer_rows.h"
@@ -30,8 +31,11 @@ absl::Status Refused(std::string_view source, std::string_view reason) {
   return absl::InvalidArgumentError(absl::StrCat(std::string(source), ": ", std::string(reason)));
 }
 
+// Keeps the hint.
 absl::Status Of(std::string_view source, const absl::Status& status) {
-  return Refused(source, std::string_view(status.message().data(), status.message().size()));
+  absl::Status refused = Refused(source, std::string_view(status.message().data(), status.message().size()));
+  status.ForEachPayload([&](absl::string_view url, const absl::Cord& payload) { refused.SetPayload(url, payload); });
+  return refused;
 }
 
 bool HasOnly(std::string_view text, std::string_view letters) {
@@ -207,8 +211,11 @@ absl::StatusOr<v1::Plan> ReadPipeDreamPlan(std::string_view text, std::string_vi
   return plan;
 }
 
-absl::StatusOr<TrainerStages> ReadTrainerStages(ForeignPlan kind, std::string_view text) {
-  if (kind == ForeignPlan::kMegatron) return ReadMegatronStages(text);
+absl::StatusOr<TrainerStages> ReadTrainerStages(ForeignPlan kind, std::string_view text, const v1::Graph& graph) {
+  if (kind == ForeignPlan::kMegatron) {
+    const int64_t samples = std::max<int64_t>(graph.samples_per_micro_batch(), 1);
+    return ReadMegatronStages(text, {samples, graph.transformer().sequence()});
+  }
   if (kind == ForeignPlan::kTorchtitan) return ReadTorchtitanStages(text);
   return ReadVllmStages(text);
 }
@@ -244,10 +251,12 @@ absl::StatusOr<v1::Plan> ReadForeignPlan(std::string_view text, std::string_view
     const auto outline = OutlineOf(text, source);
     return outline.ok() ? ReadPiperPlan(text, source, graph, cluster, problem) : outline.status();
   }
-  const auto stages = ReadTrainerStages(kind, text);
+  const auto stages = ReadTrainerStages(kind, text, graph);
   if (!stages.ok()) return Of(source, stages.status());
   auto plan = PlanOfLayers(*stages, graph, cluster);
   if (!plan.ok()) return Of(source, plan.status());
+  for (const std::string& warning : stages->warnings)
+    plan->add_warnings(absl::StrCat(std::string(source), ": ", warning));
   if (kind == ForeignPlan::kVllm) plan->mutable_problem()->set_workload(v1::WORKLOAD_INFERENCE);
   return plan;
 }

@@ -26,8 +26,8 @@ enum class ForeignPlan { kNone, kMegatron, kTorchtitan, kVllm, kPipeDream, kPipe
 // Recognises a plan by its content. kNone: a plan of ours, of device-placement, or none at all.
 ForeignPlan RecognisePlan(std::string_view text);
 
-// The plan, with a device for each replica. Errors: INVALID_ARGUMENT: what is wrong with the text, or does not fit to
-// the graph or the cluster. REQUIRES: RecognisePlan says which it is.
+// The plan, with a device for each replica; its warnings are what of the text does not count. Errors: INVALID_ARGUMENT:
+// what is wrong with the text, or does not fit to the graph or the cluster. REQUIRES: RecognisePlan says which it is.
 // What Piper's stages are spread over and compute again is read where `problem` has replicas take turns (joint, with
 // replication PER_STAGE); else its stages are replicated whole.
 absl::StatusOr<v1::Plan> ReadForeignPlan(std::string_view text, std::string_view source, const v1::Graph& graph,

@@ -12,7 +12,9 @@
 #include "absl/status/status.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "client/importer/reading/cells.h"
+#include "client/library/hint.h"
 
 namespace planwright::client {
 namespace {
@@ -27,6 +29,8 @@ constexpr std::string_view kContext = "context-parallel-size";
 constexpr std::string_view kExpert = "expert-model-parallel-size";
 constexpr std::string_view kVirtual = "num-layers-per-virtual-pipeline-stage";
 constexpr std::string_view kVirtualStages = "num-virtual-stages-per-pipeline-rank";
+constexpr std::string_view kSamples = "micro-batch-size";
+constexpr std::string_view kSequence = "seq-length";
 constexpr std::string_view kFirst = "decoder-first-pipeline-num-layers";
 constexpr std::string_view kLast = "decoder-last-pipeline-num-layers";
 
@@ -220,9 +224,43 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 6> kPlanFlag
      {kContext, "context_degrees"},
      {kExpert, "expert_degrees"},
      {kRanks, "stages"},
-     {"micro-batch-size", "samples"}}};
+     {kSamples, "samples"}}};
 
-// Degrees are not stages of whole layers; the joint search plans with them.
+// Arguments that change times or memory, and are not read.
+constexpr std::array<std::string_view, 25> kUncounted = {kSamples,
+                                                         kSequence,
+                                                         "recompute-granularity",
+                                                         "recompute-method",
+                                                         "recompute-num-layers",
+                                                         "recompute-modules",
+                                                         "recompute-activations",
+                                                         "use-distributed-optimizer",
+                                                         "data-parallel-sharding-strategy",
+                                                         "use-megatron-fsdp",
+                                                         "use-torch-fsdp2",
+                                                         "optimizer-cpu-offload",
+                                                         "cpu-offloading",
+                                                         "cpu-offloading-num-layers",
+                                                         "use-precision-aware-optimizer",
+                                                         "main-grads-dtype",
+                                                         "main-params-dtype",
+                                                         "exp-avg-dtype",
+                                                         "exp-avg-sq-dtype",
+                                                         "accumulate-allreduce-grads-in-fp32",
+                                                         "fp8-format",
+                                                         "fp4-format",
+                                                         "mtp-num-layers",
+                                                         "delay-wgrad-compute",
+                                                         "moe-layer-recompute"};
+
+// Degrees are not stages of whole layers; the joint search plans with them, by `flags`.
+absl::Status RefusedDegrees(std::string_view divides, std::string_view flags) {
+  return WithHint(Wrong(absl::StrCat(std::string(divides), ", which is not read")),
+                  absl::StrCat("Cost it with these degrees by `planwright plan", std::string(flags),
+                               " ...`; or evaluate the plan that it comes from, as `planwright plan --save=FILE` "
+                               "writes it."));
+}
+
 absl::Status CheckWholeLayers(const std::map<std::string, std::string, std::less<>>& arguments) {
   std::string divides;
   for (const std::string_view name : {kTensor, kContext, kExpert}) {
@@ -233,20 +271,29 @@ absl::Status CheckWholeLayers(const std::map<std::string, std::string, std::less
     }
   }
   if (divides.empty()) return absl::OkStatus();
-  std::string planned = "planwright plan";
-  if (!arguments.contains("global-batch-size")) planned += " --global_batch=SAMPLES";
+  std::string flags = arguments.contains("global-batch-size") ? "" : " --global_batch=SAMPLES";
   for (const auto& [name, flag] : kPlanFlags) {
     const auto given = CountOf(arguments, name);
     if (!given.ok()) return given.status();
     const std::optional<std::size_t> count = *given;
-    if (count.has_value()) absl::StrAppend(&planned, " --", std::string(flag), "=", *count);
+    if (count.has_value()) absl::StrAppend(&flags, " --", std::string(flag), "=", *count);
   }
-  return Wrong(absl::StrCat(divides,
-                            " divides layers among devices, which is not read from arguments. Cost it with these "
-                            "degrees by `",
-                            planned,
-                            " ...`; or save the plan that the arguments come from (`planwright plan --save=FILE`) and "
-                            "evaluate that"));
+  return RefusedDegrees(divides + " divides layers among devices", flags);
+}
+
+// "--micro-batch-size 2", of all that are not read and differ from what counts.
+std::vector<std::string> UncountedOf(const std::map<std::string, std::string, std::less<>>& arguments,
+                                     const CountedSizes& counted) {
+  std::vector<std::string> uncounted;
+  for (const std::string_view name : kUncounted) {
+    const auto found = arguments.find(name);
+    if (found == arguments.end()) continue;
+    const bool is_counted = (name == kSamples && found->second == absl::StrCat(counted.samples)) ||
+                            (name == kSequence && found->second == absl::StrCat(counted.sequence));
+    if (is_counted) continue;
+    uncounted.push_back(absl::StrCat("--", found->first, found->second.empty() ? "" : " ", found->second));
+  }
+  return uncounted;
 }
 
 // Of Python and TOML. No name of a module has a "#".
@@ -266,17 +313,56 @@ std::string ValueBehind(std::string_view text, std::string_view name) {
   while (true) {
     const std::size_t key = text.find(name);
     if (key == std::string_view::npos) return "";
+    const bool is_end = key > 0 && is_of_name(text[key - 1]);
     text.remove_prefix(key + name.size());
     // A longer name.
-    if (!text.empty() && is_of_name(text.front())) continue;
+    if (is_end || (!text.empty() && is_of_name(text.front()))) continue;
     text.remove_prefix(std::min(text.find_first_not_of(" \t=:\"'"), text.size()));
     return absl::AsciiStrToLower(std::string(text.substr(0, text.find('\n'))));
   }
 }
 
+// A degree of torchtitan's configuration, and the flag of `planwright plan` that fixes it.
+struct TorchtitanDegree {
+  const char* name;
+  const char* flag;
+};
+
+constexpr char kTorchtitanShards[] = "data_parallel_shard_degree";
+constexpr std::array<TorchtitanDegree, 4> kTorchtitanDegrees = {{{"tensor_parallel_degree", "tensor_degrees"},
+                                                                 {"context_parallel_degree", "context_degrees"},
+                                                                 {"expert_parallel_degree", "expert_degrees"},
+                                                                 {"data_parallel_replicate_degree", "data_degrees"}}};
+
+// 1 where nothing is said, or no number.
+std::size_t CountBehind(std::string_view text, std::string_view name) {
+  const std::string value = ValueBehind(text, name);
+  std::string_view digits = value;
+  return TakeCount(digits).value_or(1);
+}
+
+// As CheckWholeLayers.
+absl::Status CheckTorchtitanDegrees(std::string_view text) {
+  const std::size_t shards = CountBehind(text, kTorchtitanShards);
+  std::string divides = shards > 1 ? absl::StrCat(kTorchtitanShards, " = ", shards) : "";
+  const std::size_t batch = CountBehind(text, "global_batch_size");
+  std::string flags = batch > 1 ? absl::StrCat(" --global_batch=", batch) : " --global_batch=SAMPLES";
+  for (const TorchtitanDegree& degree : kTorchtitanDegrees) {
+    const bool is_data = &degree == &kTorchtitanDegrees.back();
+    const std::size_t count = CountBehind(text, degree.name);
+    if (count > 1 && (divides.empty() || !is_data)) divides = absl::StrCat(degree.name, " = ", count);
+    const std::size_t all = count * (is_data ? shards : 1);
+    if (all > 1) absl::StrAppend(&flags, " --", degree.flag, "=", all);
+  }
+  if (divides.empty()) return absl::OkStatus();
+  const std::size_t ranks = CountBehind(text, kTorchtitanRanks);
+  if (ranks > 1) absl::StrAppend(&flags, " --stages=", ranks);
+  return RefusedDegrees(divides + " spreads stages over devices", flags);
+}
+
 }  // namespace
 
-absl::StatusOr<TrainerStages> ReadMegatronStages(std::string_view text) {
+absl::StatusOr<TrainerStages> ReadMegatronStages(std::string_view text, const CountedSizes& counted) {
   const auto arguments = ArgumentsOf(text);
   const auto layout = arguments.find(kLayout);
   if (arguments.empty()) {
@@ -318,6 +404,10 @@ absl::StatusOr<TrainerStages> ReadMegatronStages(std::string_view text) {
                                         : EvenStages(layers, ranks, parts, counts[kFirst], counts[kLast]);
   if (!read.ok()) return read;
   read->ranks = counts[kRanks].value_or(layout != arguments.end() ? read->stages.size() : ranks);
+  const std::vector<std::string> uncounted = UncountedOf(arguments, counted);
+  if (!uncounted.empty()) {
+    read->warnings.push_back(absl::StrCat("not read, so not counted: ", absl::StrJoin(uncounted, ", ")));
+  }
   if (read->stages.size() % read->ranks == 0) return read;
   return Wrong(absl::StrCat("the layout has ", read->stages.size(), " stages, no multiple of the ", read->ranks,
                             " of --pipeline-model-parallel-size"));
@@ -325,6 +415,8 @@ absl::StatusOr<TrainerStages> ReadMegatronStages(std::string_view text) {
 
 absl::StatusOr<TrainerStages> ReadTorchtitanStages(std::string_view text) {
   const std::string plain = WithoutComments(text);
+  const absl::Status undivided = CheckTorchtitanDegrees(plain);
+  if (!undivided.ok()) return undivided;
   const std::string ranks = ValueBehind(plain, kTorchtitanRanks);
   std::string_view digits_of_ranks = ranks;
   const std::optional<std::size_t> degree = TakeCount(digits_of_ranks);
@@ -355,6 +447,11 @@ absl::StatusOr<TrainerStages> ReadTorchtitanStages(std::string_view text) {
       stage.layers.push_back(*layer);
       is_front = false;
     }
+  }
+  if (ValueBehind(plain, kTorchtitanShards).starts_with('-')) {
+    read.warnings.push_back(absl::StrCat(kTorchtitanShards,
+                                         " = -1 spreads stages over the devices that are left, how many is not known "
+                                         "here: each is counted on one device"));
   }
   read.ranks = degree.value_or(read.stages.size());
   if (read.ranks > 0 && read.stages.size() % read.ranks == 0) return read;

@@ -2,6 +2,8 @@
 #ifndef PLANWRIGHT_CLIENT_IMPORTER_PLANS_TRAINER_STAGES_H_
 #define PLANWRIGHT_CLIENT_IMPORTER_PLANS_TRAINER_STAGES_H_
 
+#include <cstdint>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -14,12 +16,22 @@ struct TrainerStages {
   std::vector<StageOfLayers> stages;
   // Ranks of the pipeline; stage i sits on rank i modulo this.
   std::size_t ranks = 0;
+  // What the text says and the stages do not.
+  std::vector<std::string> warnings;
 };
 
-// Errors of all: INVALID_ARGUMENT with the reason. At most 10,000 stages and 100,000 layers.
+// What the graph counts; 0: it does not say.
+struct CountedSizes {
+  int64_t samples = 0;
+  int64_t sequence = 0;
+};
 
-// Arguments of Megatron-LM, or a layout alone.
-absl::StatusOr<TrainerStages> ReadMegatronStages(std::string_view text);
+// Errors of all: INVALID_ARGUMENT with the reason, and with a hint where another command is the way. At most 10,000
+// stages and 100,000 layers.
+
+// Arguments of Megatron-LM, or a layout alone. Warns of arguments that change times or memory beside what `counted`
+// has.
+absl::StatusOr<TrainerStages> ReadMegatronStages(std::string_view text, const CountedSizes& counted = {});
 
 // Lists of module names. Those that are no "layers.N" are the front where they stand before the first of these, else
 // the back.

@@ -13,22 +13,16 @@ namespace {
 using client::BytesText;
 using client::ErrorDetails;
 using client::ErrorDetailsOf;
-using ShortageReason = v1::InfeasibleDetail::Reason;
 
-constexpr std::size_t kMaxSubjectBytes = 200;
+constexpr std::size_t kMaxShortageBytes = 600;
 
 std::string Said(absl::string_view message) { return client::Printable({message.data(), message.size()}); }
 
-std::string ShortageText(const ShortageReason& reason) {
-  if (reason.resource() != "memory" || reason.needed_bytes() <= 0) return Said(reason.description());
-  return absl::StrCat(Clipped(Said(reason.subject()), kMaxSubjectBytes), " needs ", BytesText(reason.needed_bytes()),
-                      " (", reason.needed_bytes(), " bytes), and there are ", BytesText(reason.available_bytes()));
-}
-
-// The first reason: the tightest one.
+// In the words of the first reason, the tightest one: what its subject and its bytes are is said there.
 std::string FirstShortage(const ErrorDetails& details, const absl::Status& status) {
   const bool has_reason = details.infeasible.has_value() && details.infeasible->reasons_size() > 0;
-  return has_reason ? ShortageText(details.infeasible->reasons(0)) : Said(status.message());
+  return has_reason ? Clipped(Said(details.infeasible->reasons(0).description()), kMaxShortageBytes)
+                    : Said(status.message());
 }
 
 std::string MemoryText(const Pool& pool) {

@@ -49,8 +49,9 @@ struct Warning {
 // Whether `status` proves that no plan exists: FAILED_PRECONDITION with the reason INFEASIBLE, nothing else.
 bool IsProvenInfeasible(const absl::Status& status);
 
-// What does not fit, by how much, and what would help: "pool h100: encoder.3 needs 93.10 GiB, and an accelerator has
-// 78.00 GiB; ...". REQUIRES: IsProvenInfeasible(status).
+// What does not fit, by how much, and what would help, in the words of the proof: "it cannot fit 8 nvidia.com/gpu of
+// 80.00 GiB of pool h100: the model needs 2.07 TiB, but ... At least 28 accelerators are needed: ...". REQUIRES:
+// IsProvenInfeasible(status).
 std::string InfeasibleText(const absl::Status& status, const Demand& demand, const Pool& pool);
 
 // The warning for any other error. REQUIRES: !status.ok().

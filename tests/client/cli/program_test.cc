@@ -321,6 +321,44 @@ TEST_F(ProgramTest, GoldenUsageErrors) {
   EXPECT_EQ(service_.server, "never connected");
 }
 
+TEST_F(ProgramTest, SizesOfAModelThatIsNamedBelongIntoItsName) {
+  Run({"plan", "--graph=zoo:gpt-13b", "--cluster=zoo:c", "--sequence=4096", "--micro_batch=2"});
+  EXPECT_EQ(Unwrapped(err_.str()),
+            "error: --time_unit, --dim, --sequence and --micro_batch are for files\n"
+            "Write sizes into the name: --graph='zoo:gpt-13b?sequence=4096&micro_batch=2'.\n");
+  Run({"plan", "--graph=zoo:gpt-13b?tied=no", "--cluster=zoo:c", "--micro_batch=2"});
+  EXPECT_THAT(err_.str(), HasSubstr("--graph='zoo:gpt-13b?tied=no&micro_batch=2'.\n"));
+  Run({"plan", "--graph=zoo:gpt-13b", "--cluster=zoo:c", "--dim=batch=2"});
+  EXPECT_THAT(err_.str(), HasSubstr("What is named has times and sizes: leave them out.\n"));
+}
+
+// A file that has nothing to mend is not to be mended.
+TEST_F(ProgramTest, AConfigurationWithoutSizesNamesTheFlagsOnce) {
+  in_.str(R"({"model_type": "llama", "num_hidden_layers": 2, "hidden_size": 64, "num_attention_heads": 4,
+              "intermediate_size": 128, "vocab_size": 100})");
+  EXPECT_EQ(Run({"plan", "--graph=-", "--cluster=zoo:c"}), ExitCode::kUsage);
+  EXPECT_EQ(Unwrapped(err_.str()),
+            "error: a config.json does not say sequence and micro-batch: add --sequence=N --micro_batch=N\n");
+}
+
+TEST_F(ProgramTest, SaysWhereAPlanOfATransformerIsPipelinesOnly) {
+  const auto report_of = [this](const char* graph, v1::Workload workload, int devices) {
+    service_.plan = [=] {
+      v1::CreatePlanResponse response;
+      response.mutable_plan()->mutable_problem()->set_workload(workload);
+      for (int i = 0; i < devices; ++i) response.mutable_plan()->add_devices()->set_device("d");
+      return response;
+    };
+    Run({"plan", absl::StrCat("--graph=", graph), "--cluster=zoo:c"});
+    return out_.str();
+  };
+  const auto note = HasSubstr("pipelines only: --global_batch=SAMPLES also chooses");
+  EXPECT_THAT(report_of("zoo:gpt-13b", v1::WORKLOAD_TRAINING, 2), note);
+  EXPECT_THAT(report_of("zoo:gpt-13b", v1::WORKLOAD_TRAINING, 1), Not(note));
+  EXPECT_THAT(report_of("zoo:gpt-13b", v1::WORKLOAD_INFERENCE, 2), Not(note));
+  EXPECT_THAT(report_of("zoo:resnet50", v1::WORKLOAD_TRAINING, 2), Not(note));
+}
+
 TEST_F(ProgramTest, PrintsEveryViolationOfAFile) {
   in_.str(R"({"maxSizePerFPGA": 1, "maxFPGAs": -1, "maxCPUs": 0, "nodes": [{}], "edges": []})");
   EXPECT_EQ(Run({"plan", "--graph=-"}), ExitCode::kUsage);
@@ -395,13 +433,15 @@ TEST_F(ProgramTest, ExplainsWhyNoPlanExists) {
   EXPECT_EQ(PlanFailsWith(WithDetail(absl::FailedPreconditionError("x"), detail)), ExitCode::kInfeasible);
   EXPECT_EQ(err_.str(),
             "error: infeasible: operator \"embed\" needs 20 GiB, no device has more than 16 GiB\n"
-            "No plan exists for this cluster: give it more of what is missing.\n");
+            "No plan exists with these settings on this cluster: give it more of what is missing, or allow more "
+            "choices.\n");
   detail.mutable_reasons(0)->set_resource("choices");
   PlanFailsWith(WithDetail(absl::FailedPreconditionError("x"), detail));
   EXPECT_THAT(err_.str(), HasSubstr("No plan exists with these settings, whatever the cluster: change them.\n"));
   detail.set_minimum_devices(3);
   PlanFailsWith(WithDetail(absl::FailedPreconditionError("x"), detail));
-  EXPECT_THAT(err_.str(), HasSubstr("With these settings memory suffices from 3 devices on.\n"));
+  EXPECT_THAT(err_.str(),
+              HasSubstr("No plan exists with these settings on this cluster; memory suffices from 3 devices on.\n"));
 }
 
 TEST_F(ProgramTest, SaysHowManyReasonsAreNotListed) {

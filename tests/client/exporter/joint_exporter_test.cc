@@ -147,6 +147,18 @@ TEST(JointMegatronTest, SaysDegreesBatchShardingAndShape) {
       "--max-position-embeddings 256 --vocab-size 1000 --attention-dropout 0.0 --hidden-dropout 0.0 --bf16\n");
 }
 
+TEST(JointMegatronTest, SaysWhatThePlanCountsOfTensorRanks) {
+  v1::Graph graph = MakeModel(4);
+  EXPECT_THAT(
+      AdviceOf("megatron", MakeJointPlan(graph), graph),
+      HasSubstr(
+          "; the plan counts on --tp-comm-overlap, which is yours to add, and not on the vocabulary being padded to "
+          "1024; before Blackwell"));
+  EXPECT_THAT(AdviceOf("megatron", MakeJointPlan(graph, {.tensor = 1}), graph), Not(HasSubstr("--tp-comm-overlap")));
+  graph.mutable_transformer()->set_vocabulary(1024);
+  EXPECT_THAT(AdviceOf("megatron", MakeJointPlan(graph), graph), Not(HasSubstr("vocabulary")));
+}
+
 TEST(JointMegatronTest, UnequalStagesAreALayout) {
   const v1::Graph graph = MakeModel(5);
   EXPECT_THAT(TextOf("megatron", MakeJointPlan(graph, {.runs = {2, 3}}), graph),
@@ -286,7 +298,8 @@ TEST(JointShardingTest, EachTrainerSaysWhatItRuns) {
   EXPECT_THAT(TextOf("megatron", pipeline, graph), Not(HasSubstr("--use-distributed-optimizer")));
   EXPECT_THAT(TextOf("megatron", pipeline, graph), HasSubstr(" --overlap-grad-reduce --num-layers"));
   EXPECT_THAT(RefusalOf("torchtitan", pipeline, graph), HasSubstr("nothing is sharded"));
-  EXPECT_THAT(TextOf("deepspeed", pipeline, graph), HasSubstr("\"zero_optimization\": {\"stage\": 0}"));
+  EXPECT_THAT(TextOf("deepspeed", pipeline, graph),
+              HasSubstr("    \"zero_optimization\": {\"stage\": 0},\n    \"bf16\": {\"enabled\": True},\n}\n"));
   v1::Plan replicas = MakeJointPlan(graph, {.runs = {4}, .stages = 1, .tensor = 1});
   replicas.mutable_joint()->set_optimizer_sharding(v1::OPTIMIZER_SHARDING_NONE);
   EXPECT_THAT(TextOf("torchtitan", replicas, graph), HasSubstr("data_parallel_replicate_degree=2,\n"));

@@ -22,6 +22,20 @@ TEST(InfoReportTest, ListsTheZoo) {
   EXPECT_THAT(TopologiesReport(info), HasSubstr("  zoo:pcie:N  N accelerators\n"));
 }
 
+TEST(InfoReportTest, KeysOfAFamilyAreListedOnce) {
+  const auto info = Wire<v1::GetServerInfoResponse>(R"pb(
+    models { name: "transformer" description: "any shape; keys: layers=12 heads=12 tied=no" }
+    models { name: "gpt" description: "GPT; keys: layers=24 heads=12 tied=yes" }
+    models { name: "small" description: "as it is; keys: layers=12 heads=12 tied=no" }
+    models { name: "resnet" description: "images; keys: batch=32 image=224" }
+    models { name: "vgg" description: "images; keys: batch=32 image=224 window=7" })pb");
+  EXPECT_THAT(ModelsReport(info), HasSubstr("  zoo:transformer  any shape; keys: layers=12 heads=12 tied=no\n"
+                                            "  zoo:gpt          GPT; keys of zoo:transformer, but layers=24 tied=yes\n"
+                                            "  zoo:small        as it is; keys of zoo:transformer\n"
+                                            "  zoo:resnet       images; keys: batch=32 image=224\n"
+                                            "  zoo:vgg          images; keys: batch=32 image=224 window=7\n"));
+}
+
 TEST(InfoReportTest, ShowsWhatAServerCanDo) {
   const auto info = Wire<v1::GetServerInfoResponse>(R"pb(
     version: "0.1.0"

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 
 namespace planwright::client {
 namespace {
@@ -41,6 +42,20 @@ Simulation Sample(int devices) {
 
 TEST(SimulationReportTest, DrawsWhatADeviceDoesForMostOfEachColumn) {
   EXPECT_THAT(TimelineText(Sample(1)), HasSubstr("  a-devic..-name-0  " + std::string(48, '.') + std::string(48, '3')));
+}
+
+TEST(SimulationReportTest, SaysWhereColumnsAreTooWideForPasses) {
+  const auto text_of = [](const Simulation& simulation) {
+    return absl::StrReplaceAll(TimelineText(simulation), {{"\n  ", " "}});
+  };
+  const auto note = HasSubstr("passes shorter than a column may be left out");
+  Simulation simulation = Sample(1);
+  EXPECT_THAT(text_of(simulation), Not(note));
+  v1::SimulatedTask& task = *simulation.timeline.add_tasks();
+  task.set_operation("forward");
+  task.set_start_ms(1);
+  task.set_end_ms(1.001);
+  EXPECT_THAT(text_of(simulation), note);
 }
 
 TEST(SimulationReportTest, BackwardPassesAreLetters) {

@@ -14,6 +14,7 @@ namespace {
 
 using google::protobuf::util::TimeUtil;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 TEST(StoreReportTest, OperationsKeepTheirNamesAndFit) {
   v1::Operation operation;
@@ -51,6 +52,21 @@ TEST(StoreReportTest, RowsOfSweepsAreWrappedSideBySide) {
   const std::string report = SweepReport(operation);
   ExpectLinesThatFit(report);
   EXPECT_THAT(report, HasSubstr("4 stages, 2 replicas,"));
+  EXPECT_THAT(report, Not(HasSubstr("per sample")));
+}
+
+// By which they are ranked.
+TEST(StoreReportTest, RowsWithBatchesSayTheTimeOfASample) {
+  v1::Operation operation;
+  v1::SweepResult::Row& row = *operation.mutable_sweep()->add_rows();
+  row.set_rank(1);
+  row.set_objective_ms(61'453.333);
+  row.mutable_settings()->set_global_batch(128);
+  operation.mutable_sweep()->add_rows()->mutable_settings()->set_global_batch(64);
+  const std::string report = SweepReport(operation);
+  ExpectLinesThatFit(report);
+  EXPECT_THAT(report, HasSubstr("  rank      time  per sample"));
+  EXPECT_THAT(report, HasSubstr("     1  61.453 s  480.104 ms"));
 }
 
 }  // namespace

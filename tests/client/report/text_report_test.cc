@@ -164,16 +164,22 @@ TEST(TextReportTest, ProvesTheStepOfAJointPlanTaskByTask) {
     joint { simulated_step_ms: 12.25 simulated_bound_ms: 12.25 tokens_per_second: 99999.7 }
     provenance { algorithm: "joint" proven_optimal: true }
   )pb");
-  EXPECT_THAT(PlanReport(plan, "x"), StartsWith("x: 12.500 ms per step, at most 0.8 % from the best\n"));
+  EXPECT_THAT(PlanReport(plan, "x"),
+              StartsWith("x: 12.500 ms per step, at most 0.81 % above the best with one choice of degrees for all "
+                         "stages\n"));
   EXPECT_THAT(PlanReport(plan, "x"), HasSubstr("12.250 ms, proven optimal\n"));
   // Rounded down, so that a target of what is printed is reached.
-  EXPECT_THAT(PlanReport(plan, "x"), HasSubstr(" 99999 tokens/s"));
+  EXPECT_THAT(PlanReport(plan, "x"), HasSubstr(" 99,999 tokens/s"));
+  EXPECT_THAT(PlanReport(plan, "x"),
+              HasSubstr("  closed form   no plan of these choices below 12.400 ms (gap 0.8 %)\n"));
   plan.set_relative_gap(0);
   EXPECT_THAT(PlanReport(plan, "x"), StartsWith("x: 12.500 ms per step, proven optimal\n"));
   plan.mutable_provenance()->set_proven_optimal(false);
   plan.mutable_joint()->set_simulated_bound_ms(12);
-  EXPECT_THAT(PlanReport(plan, "x"), StartsWith("x: 12.500 ms per step, at most 0 % from the best\n"));
-  EXPECT_THAT(PlanReport(plan, "x"), HasSubstr("12.250 ms, no plan below 12.000 ms\n"));
+  plan.set_lower_bound_ms(12.5);
+  plan.mutable_problem()->mutable_joint()->set_degrees(v1::JOINT_DEGREES_PER_STAGE);
+  EXPECT_THAT(PlanReport(plan, "x"), StartsWith("x: 12.500 ms per step, at most 0 % above the best\n"));
+  EXPECT_THAT(PlanReport(plan, "x"), HasSubstr("12.250 ms; at most 2.1 % above the best (12.000 ms or more)\n"));
 }
 
 // On grids, explicit links and matrices nobody has proven what a choice is worth.

@@ -39,6 +39,8 @@ TEST(MessageFlagTest, EnumsTakeTheSpellingsThatUsersTry) {
   EXPECT_EQ(problem.objective(), v1::OBJECTIVE_MAX_THROUGHPUT);
   ASSERT_TRUE(MessageFlag("split", "split", "", problem).set("noncontiguous").ok());
   EXPECT_EQ(problem.split(), v1::SPLIT_NON_CONTIGUOUS);
+  ASSERT_TRUE(MessageFlag("schedule", "schedule", "", problem).set("1f1b").ok());
+  EXPECT_EQ(problem.schedule(), v1::SCHEDULE_KIND_ONE_F_ONE_B);
 }
 
 TEST(MessageFlagTest, ReachesIntoMessages) {

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -144,8 +145,10 @@ TEST(ModelConfigTest, NamesEveryMistake) {
                           HasSubstr("hidden_size: must be an integer"), "intermediate_size: is missing",
                           HasSubstr("vocab_size: must be an integer"),
                           "torch_dtype: must be float32, float16 or bfloat16, is \"float8\"",
-                          HasSubstr("hidden_size: must be an integer"), HasSubstr("--sequence: is missing"),
-                          HasSubstr("--micro_batch: is missing")));
+                          HasSubstr("hidden_size: must be an integer"),
+                          ": a config.json does not say sequence and micro-batch: add --sequence=N --micro_batch=N"));
+  EXPECT_THAT(ErrorsInConfig(kLlama, {.sequence = 4096, .micro_batch = std::nullopt}),
+              ElementsAre(": a config.json does not say micro-batch: add --micro_batch=N"));
 }
 
 TEST(ModelConfigTest, IsToldApartByItsContent) {

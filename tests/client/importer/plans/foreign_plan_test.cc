@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "client/library/hint.h"
 
 namespace planwright::client {
 namespace {
@@ -196,12 +197,6 @@ TEST(ForeignPlanTest, SaysWhatIsWrong) {
   EXPECT_THAT(ErrorInPlan("--pipeline-model-parallel-size 2"), HasSubstr("must have --num-layers"));
   EXPECT_EQ(ErrorInPlan("--pipeline-model-parallel-size 3 --pipeline-model-parallel-layout 'Et|tL'"),
             "p: the layout has 2 stages, no multiple of the 3 of --pipeline-model-parallel-size");
-  EXPECT_THAT(
-      ErrorInPlan("--num-layers 2 --pipeline-model-parallel-size 2 --tensor-model-parallel-size 8 "
-                  "--micro-batch-size 2"),
-      HasSubstr("--tensor-model-parallel-size 8 divides layers among devices, which is not read from arguments. "
-                "Cost it with these degrees by `planwright plan --global_batch=SAMPLES --tensor_degrees=8 "
-                "--stages=2 --samples=2 ...`"));
   EXPECT_EQ(ErrorInPlan("1,,1"), "p: must be counts of layers, such as 9,11");
   EXPECT_EQ(ErrorInPlan("[['layers.0', 'layers.x']]"), "p: \"layers.x\" is no layer");
   EXPECT_EQ(ErrorInPlan("[['layers.0'"), "p: must be a list of lists of names, which is not closed");
@@ -212,6 +207,67 @@ TEST(ForeignPlanTest, SaysWhatIsWrong) {
   flat.add_operators()->set_name("a");
   EXPECT_THAT(std::string(ReadForeignPlan("EtL", "p", flat, MakeCluster(1)).status().message()),
               HasSubstr("the graph has no numbered layers"));
+}
+
+// "p: REASON | HINT".
+std::string RefusalOf(const std::string& text) {
+  const auto plan = ReadForeignPlan(text, "p", MakeDecoder(2), MakeCluster(4));
+  EXPECT_EQ(plan.status().code(), absl::StatusCode::kInvalidArgument) << text;
+  return absl::StrCat(plan.status().message(), " | ", HintOf(plan.status()).value_or(""));
+}
+
+TEST(ForeignPlanTest, DegreesOfMegatronAreRefusedWithTheCommandThatCountsThem) {
+  EXPECT_EQ(RefusalOf("--num-layers 2 --pipeline-model-parallel-size 2 --tensor-model-parallel-size 8 "
+                      "--micro-batch-size 2"),
+            "p: --tensor-model-parallel-size 8 divides layers among devices, which is not read | Cost it with these "
+            "degrees by `planwright plan --global_batch=SAMPLES --tensor_degrees=8 --stages=2 --samples=2 ...`; or "
+            "evaluate the plan that it comes from, as `planwright plan --save=FILE` writes it.");
+}
+
+TEST(ForeignPlanTest, DegreesOfTorchtitanAreRefusedWithTheCommandThatCountsThem) {
+  const std::string parts = "module_fqns_per_model_part = [['tok_embeddings', 'layers.0'], ['layers.1', 'output']]\n";
+  EXPECT_EQ(RefusalOf(absl::StrCat("[parallelism]\ntensor_parallel_degree = 8\npipeline_parallel_degree = 2\n", parts)),
+            "p: tensor_parallel_degree = 8 spreads stages over devices, which is not read | Cost it with these degrees "
+            "by `planwright plan --global_batch=SAMPLES --tensor_degrees=8 --stages=2 ...`; or evaluate the plan that "
+            "it comes from, as `planwright plan --save=FILE` writes it.");
+  EXPECT_THAT(RefusalOf(absl::StrCat("data_parallel_shard_degree=4, data_parallel_replicate_degree=2,\n",
+                                     "global_batch_size = 64\n", parts)),
+              testing::AllOf(HasSubstr("p: data_parallel_shard_degree = 4 spreads"),
+                             HasSubstr("plan --global_batch=64 --data_degrees=8 ...`")));
+  EXPECT_THAT(RefusalOf(absl::StrCat("data_parallel_replicate_degree = 2\n", parts)),
+              HasSubstr("p: data_parallel_replicate_degree = 2 spreads"));
+  EXPECT_THAT(RefusalOf(absl::StrCat("context_parallel_degree = 2\n", parts)), HasSubstr("--context_degrees=2"));
+  EXPECT_THAT(RefusalOf(absl::StrCat("expert_parallel_degree = 4\n", parts)), HasSubstr("--expert_degrees=4"));
+  // Degrees of 1, and another name that ends as one of them.
+  const std::string stages = "ids,embed,l0@g0 l1,head@g1";
+  EXPECT_EQ(ReadPlan(absl::StrCat("tensor_parallel_degree = 1\nexpert_tensor_parallel_degree = 4\n", parts)), stages);
+}
+
+// The warnings of a plan that is read, joined.
+std::string WarningsIn(const std::string& text, const v1::Graph& graph) {
+  const auto plan = ReadForeignPlan(text, "p", graph, MakeCluster(4));
+  EXPECT_TRUE(plan.ok()) << plan.status() << "\n" << text;
+  return plan.ok() ? absl::StrJoin(plan->warnings(), "\n") : "";
+}
+
+TEST(ForeignPlanTest, WarnsOfWhatDoesNotCount) {
+  v1::Graph graph = MakeDecoder(2);
+  graph.mutable_transformer()->set_sequence(1024);
+  const std::string arguments = "--num-layers 2 --pipeline-model-parallel-size 2 --bf16 --lr 1e-4 ";
+  EXPECT_EQ(WarningsIn(absl::StrCat(arguments, "--micro-batch-size 1 --seq-length 1024"), graph), "");
+  EXPECT_EQ(WarningsIn(absl::StrCat(arguments,
+                                    "--micro-batch-size=2 --seq-length 2048 --recompute-granularity full "
+                                    "--use-distributed-optimizer"),
+                       graph),
+            "p: not read, so not counted: --micro-batch-size 2, --seq-length 2048, --recompute-granularity full, "
+            "--use-distributed-optimizer");
+  graph.set_samples_per_micro_batch(2);
+  EXPECT_EQ(WarningsIn(absl::StrCat(arguments, "--micro-batch-size 2"), graph), "");
+  EXPECT_EQ(WarningsIn("data_parallel_shard_degree = -1\n"
+                       "module_fqns_per_model_part = [['tok_embeddings', 'layers.0'], ['layers.1', 'output']]",
+                       graph),
+            "p: data_parallel_shard_degree = -1 spreads stages over the devices that are left, how many is not known "
+            "here: each is counted on one device");
 }
 
 v1::PlanningProblem TakingTurns() {

@@ -25,6 +25,7 @@ using ::testing::Field;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::MatchesRegex;
+using ::testing::Not;
 using ::testing::StartsWith;
 
 constexpr char kSmall[] = "zoo:bert-base";
@@ -195,6 +196,28 @@ TEST_F(JudgeTest, DeniesWithAProofInEnforceAndAtTheValidatingDoorOnly) {
   EXPECT_EQ(judgement.outcome, Outcome::kDenied);
   EXPECT_FALSE(judgement.answer.allowed);
   EXPECT_THAT(judgement.answer.message, AllOf(HasSubstr("pool chips"), HasSubstr("bytes"), HasSubstr("needed")));
+}
+
+// A shortage of all has the tightest operator as its subject, which does not need all of it.
+TEST_F(JudgeTest, DenialsSayTheReasonInTheWordsOfTheProof) {
+  v1::InfeasibleDetail detail;
+  v1::InfeasibleDetail::Reason& shortage = *detail.add_reasons();
+  shortage.set_resource("memory");
+  shortage.set_subject("head/vocabulary");
+  shortage.set_needed_bytes(int64_t{2} << 40);
+  shortage.set_available_bytes(int64_t{1} << 35);
+  shortage.set_description("the model needs 2.00 TiB, but all devices together offer 32.00 GiB");
+  google::rpc::ErrorInfo info;
+  info.set_reason("INFEASIBLE");
+  google::rpc::Status wire;
+  wire.add_details()->PackFrom(detail);
+  wire.add_details()->PackFrom(info);
+  const absl::Status status =
+      client::WithErrorDetails(absl::FailedPreconditionError("infeasible"), wire.SerializeAsString());
+  const Judgement judgement =
+      Judge(Annotated(1, 2, kHuge), Door::kMutate, policy_, pools_, absl::Now(), ServiceThatEndsWith(status));
+  EXPECT_THAT(judgement.warnings, HasWarning(Reason::kInfeasible, "of pool chips: the model needs 2.00 TiB, but all"));
+  EXPECT_THAT(judgement.warnings, Not(HasWarning(Reason::kInfeasible, "head/vocabulary needs")));
 }
 
 TEST_F(JudgeTest, EmptyAndStalePoolsDenyNothing) {
