@@ -33,7 +33,7 @@ struct Form {
   // nullopt: any.
   std::optional<int32_t> stages = std::nullopt;
   bool data_ranks_alone = false;
-  // Looked for where no form before it has a plan: experts that tensor ranks do not divide.
+  // Experts that tensor ranks do not divide.
   bool one_tensor_rank = false;
 };
 
@@ -223,34 +223,30 @@ class RunnableSearch {
     if (whole.ok() && DevicesOf(whole->plan()) <= DevicesOf(fewest)) Take(*whole, request);
   }
 
-  // All forms, or those that otherwise may divide samples; those of one tensor rank where the others have nothing.
+  // All forms, or those that otherwise may divide samples.
   void TryForms(bool keeps_samples_whole) {
-    bool has_any = false;
     for (const Form& form : trainer_.forms) {
-      if ((form.one_tensor_rank && has_any) || !IsPossible(request_.problem(), form)) continue;
+      if (!IsPossible(request_.problem(), form)) continue;
       v1::CreatePlanRequest request = Within(request_, trainer_, form);
       if (keeps_samples_whole && !KeepSamplesWhole(request)) continue;
-      has_any = Try(std::move(request)) || has_any;
+      Try(std::move(request));
     }
   }
 
-  // Recomputation by layer first: where the trainer can say what comes out, or nothing better can, that is all. Whether
-  // the trainer can say any of it.
-  bool Try(v1::CreatePlanRequest request) {
+  // Recomputation by layer first: where the trainer can say what comes out, or nothing better can, that is all.
+  void Try(v1::CreatePlanRequest request) {
     const auto whole = Plan(request);
     if (!whole.ok()) {
       refused_ = whole.status();
-      return false;
+      return;
     }
-    if (Take(*whole, request)) return true;
-    if (IsWorse(whole->plan().lower_bound_ms())) return false;
-    bool has_any = SaysFirstLayers() && TryFirstLayers(request);
+    if (Take(*whole, request) || IsWorse(whole->plan().lower_bound_ms())) return;
+    if (SaysFirstLayers()) TryFirstLayers(request);
     for (const v1::LayerRecomputation kind : RecomputationOf(request_.problem().joint(), trainer_)) {
       Replace(request.mutable_problem()->mutable_joint()->mutable_recomputation(), std::vector{kind});
       const auto uniform = Plan(request);
-      has_any = (uniform.ok() && Take(*uniform, request)) || has_any;
+      if (uniform.ok()) Take(*uniform, request);
     }
-    return has_any;
   }
 
   // Whether some of the layers may be computed again, in the pipelines of which trainers can say that.
@@ -264,13 +260,13 @@ class RunnableSearch {
            Holds(SchedulesOf(problem, trainer_), kOneFOneB);
   }
 
-  bool TryFirstLayers(v1::CreatePlanRequest request) {
+  void TryFirstLayers(v1::CreatePlanRequest request) {
     v1::JointSearch& joint = *request.mutable_problem()->mutable_joint();
     joint.set_first_layers_alike(true);
     Replace(joint.mutable_recomputation(), std::vector{kNoRecomputation, kFull});
     Replace(joint.mutable_schedules(), std::vector{kOneFOneB});
     const auto first = Plan(request);
-    return first.ok() && Take(*first, request);
+    if (first.ok()) Take(*first, request);
   }
 
   // Whether the trainer can express it.

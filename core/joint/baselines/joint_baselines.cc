@@ -60,7 +60,7 @@ std::vector<JointBaseline> JointBaselines(const BaselineQuestion& question, cons
         "the model does not fit, even sharded, with the recomputation that may be chosen");
   }
   if (question.cluster.classes.size() > 1) {
-    add("alpa", std::nullopt, "it is for devices of one class");
+    add("alpa", std::nullopt, "it is for nodes alike, of devices of one class");
     return baselines;
   }
   Poller poller(limits);

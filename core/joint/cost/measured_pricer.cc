@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "core/base/known.h"
+#include "core/joint/cost/training_efficiency.h"
 
 namespace planwright {
 namespace {
@@ -36,6 +37,29 @@ int64_t ShownAmongData(const PassExchanges& pass) {
     if (part > 0) shown += part + 1;
   }
   return shown;
+}
+
+// What data ranks exchange runs beside a pass that takes so long, which hides `share` of it, and no more than itself.
+void HideBeside(double pass_ms, double share, PassExchanges& pass) {
+  double whole = 0;
+  for (const ExchangeGroup group : kAmongData) {
+    const ExchangeTime& time = pass[static_cast<std::size_t>(group)];
+    whole += static_cast<double>(time.shown_ps + time.hidden_ps);
+  }
+  if (whole == 0) return;
+  const double hidden = std::min(share, pass_ms * kPicosecondsPerMillisecond / whole);
+  for (const ExchangeGroup group : kAmongData) {
+    ExchangeTime& time = pass[static_cast<std::size_t>(group)];
+    const int64_t all = time.shown_ps + time.hidden_ps;
+    time.hidden_ps = static_cast<int64_t>(hidden * static_cast<double>(all));
+    time.shown_ps = all - time.hidden_ps;
+  }
+}
+
+LayerParts HiddenBeside(LayerParts parts, const MeasuredLayer& row, double share) {
+  HideBeside(row.forward_ms, share, parts.forward);
+  HideBeside(row.backward_ms, share, parts.backward);
+  return parts;
 }
 
 // `priced` as it was measured. `plain`: what `row` takes the place of. `parts`: of `priced`.
@@ -105,15 +129,21 @@ std::vector<LayerPrice> MeasuredPricer::Price(const PriceQuery& query) const {
   const std::vector<LayerPrice> plain = computed_.Price(PlainQuery(query));
   if (computed.empty() || plain.empty()) return {};
   const std::vector<LayerParts> parts = computed_.Parts(query);
+  const double hidden = HiddenAmongDataOf(query);
   std::vector<LayerPrice> prices;
   prices.reserve(own_kinds_.size());
   const std::vector<const MeasuredLayer*> rows = RowsOf(query);
   for (std::size_t kind = 0; kind < own_kinds_.size(); ++kind) {
     const auto at = static_cast<std::size_t>(own_kinds_[kind].computed);
     const MeasuredLayer* row = rows[kind];
-    prices.push_back(row == nullptr ? computed[at] : Measured(computed[at], plain[at], parts[at], *row));
+    prices.push_back(row == nullptr ? computed[at]
+                                    : Measured(computed[at], plain[at], HiddenBeside(parts[at], *row, hidden), *row));
   }
   return prices;
+}
+
+double MeasuredPricer::HiddenAmongDataOf(const PriceQuery& query) const {
+  return TrainingEfficiencyOf(cluster_.device_classes[query.device_class.index()]).hidden_among_data;
 }
 
 PriceQuery MeasuredPricer::PlainQuery(PriceQuery query) const {
@@ -127,12 +157,14 @@ PriceQuery MeasuredPricer::PlainQuery(PriceQuery query) const {
 std::vector<LayerParts> MeasuredPricer::Parts(const PriceQuery& query) const {
   const std::vector<LayerParts> computed = computed_.Parts(query);
   if (computed.empty()) return {};
+  const double hidden = HiddenAmongDataOf(query);
   std::vector<LayerParts> parts;
   parts.reserve(own_kinds_.size());
   const std::vector<const MeasuredLayer*> rows = RowsOf(query);
   for (std::size_t kind = 0; kind < own_kinds_.size(); ++kind) {
     const auto at = static_cast<std::size_t>(own_kinds_[kind].computed);
-    parts.push_back(rows[kind] == nullptr ? computed[at] : MeasuredParts(computed[at]));
+    const MeasuredLayer* row = rows[kind];
+    parts.push_back(row == nullptr ? computed[at] : MeasuredParts(HiddenBeside(computed[at], *row, hidden)));
   }
   return parts;
 }

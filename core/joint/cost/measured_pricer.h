@@ -52,6 +52,8 @@ class MeasuredPricer : public LayerPricer {
   };
 
   // Of the passes that a profile measures: without exchanges of data ranks.
+  // The share that runs beside a pass.
+  double HiddenAmongDataOf(const PriceQuery& query) const;
   PriceQuery PlainQuery(PriceQuery query) const;
   // By kind; nullptr: it was not measured.
   std::vector<const MeasuredLayer*> RowsOf(const PriceQuery& query) const;

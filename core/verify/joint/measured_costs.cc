@@ -64,8 +64,11 @@ std::string DifferenceOfMeasured(const LayerPrice& price, const MeasuredLayer& r
   };
   const double forward = row.forward_ms * kPerMillisecond;
   const double backward = row.backward_ms * kPerMillisecond;
-  const double whole = forward + costs.forward_among_data;
-  const double whole_back = backward + costs.backward_among_data;
+  const auto shown = [&](double exchanges, double pass) {
+    return exchanges - std::min(costs.hidden_share * exchanges, pass);
+  };
+  const double whole = forward + shown(costs.forward_exchanges, forward);
+  const double whole_back = backward + shown(costs.backward_exchanges, backward);
   compare("forward", price.forward_ps, whole, whole, 0);
   compare("backward", price.backward_ps, whole_back, whole_back, 0);
   compare("gradients of weights", price.weights_ps, backward * ShareOf(slowest.weights, slowest.backward),

@@ -235,6 +235,9 @@ class RankCosting {
     const auto shown = [this](double time, double beside) {
       return time - std::min(reached_.hidden_among_data * time, beside);
     };
+    costs_.forward_exchanges = gather;
+    costs_.backward_exchanges = gather + scatter;
+    costs_.hidden_share = reached_.hidden_among_data;
     costs_.forward_among_data = shown(gather, computed);
     costs_.backward_among_data = shown(gather + scatter, computed_back);
     costs_.forward = computed + forward + costs_.forward_among_data;

@@ -46,6 +46,10 @@ struct RankCosts {
   // The parts of both that exchanges among data ranks show.
   double forward_among_data = 0;
   double backward_among_data = 0;
+  // These exchanges whole, and which share of them runs beside a pass.
+  double forward_exchanges = 0;
+  double backward_exchanges = 0;
+  double hidden_share = 0;
   // The part of `backward` that makes the gradients of weights, and the bytes that these need of a micro-batch.
   double weights = 0;
   double kept_for_weights = 0;

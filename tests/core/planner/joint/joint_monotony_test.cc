@@ -7,6 +7,8 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <numeric>
 #include <optional>
 #include <string>
 #include <variant>
@@ -337,6 +339,64 @@ TEST(JointMonotonyTest, FewestDevicesOfAModelAreNoMoreThanOnesThatAreFastEnough)
     for (std::size_t fewer = 0; fewer + 1 < needed; ++fewer) {
       EXPECT_TRUE(!steps[fewer].has_value() || speed_of(*steps[fewer]) < target);
     }
+  }
+}
+
+// Which devices of its nodes a limit leaves out is the search's to choose: no choice by hand does better, nor beats what
+// is proven.
+TEST(JointMonotonyTest, NoDevicesChosenByHandBeatALimit) {
+  struct Case {
+    std::string model;
+    std::string cluster;
+    int64_t global_batch;
+    std::vector<int64_t> devices_by_node;
+    std::function<void(JointSettings&)> choose;
+  };
+  const auto any = [](JointSettings&) {};
+  const std::vector<Case> cases = {
+      {"gpt-1.3b?tied=no", "nodes:2?devices=4&between_gb=1&memory_gib=16", 48, {3, 3}, any},
+      {"gpt-1.3b?tied=no", "nodes:2?devices=3&between_gb=4&memory_gib=20", 48, {2, 2}, any},
+      {"gpt-1.3b?layers=22", "nodes:2?between_gb=2&memory_gib=20", 96, {6, 6},
+       [](JointSettings& joint) {
+         joint.data_degrees = {6};
+         joint.tensor_degrees = {1};
+         joint.num_stages = 2;
+       }},
+      {"gpt-1.3b", "nodes:3?devices=8&between_gb=2&memory_gib=16", 60, {5, 5, 5}, any},
+      {"gpt-1.3b?tied=no", "nodes:2?devices=4&between_gb=1&memory_gib=16", 48, {3, 3},
+       [](JointSettings& joint) {
+         joint.per_stage = true;
+         joint.orders = {PipelineOrder::kOneFOneB};
+       }},
+  };
+  for (const Case& each : cases) {
+    SCOPED_TRACE(absl::StrCat(each.model, " ", each.cluster));
+    JointTestRequest limited = RequestOf(each.model, each.cluster, each.global_batch);
+    each.choose(*limited.problem.joint);
+    JointTestRequest by_hand = limited;
+    const auto per_node = static_cast<int64_t>(limited.cluster.devices.size() / each.devices_by_node.size());
+    for (std::size_t node = 0; node < each.devices_by_node.size(); ++node) {
+      for (int64_t device = each.devices_by_node[node]; device < per_node; ++device) {
+        by_hand.problem.devices_to_use.excluded_devices.emplace_back(
+            node * static_cast<std::size_t>(per_node) + static_cast<std::size_t>(device));
+      }
+    }
+    const int64_t most = std::accumulate(each.devices_by_node.begin(), each.devices_by_node.end(), int64_t{0});
+    limited.problem.devices_to_use.max_devices = static_cast<int32_t>(most);
+    const absl::StatusOr<Plan> chosen = Make(by_hand);
+    ASSERT_TRUE(chosen.ok()) << chosen.status();
+    const absl::StatusOr<Plan> plan = Make(limited);
+    ASSERT_TRUE(plan.ok()) << plan.status();
+    EXPECT_LE(plan->lower_bound, chosen->objective);
+    EXPECT_LE(plan->joint->simulated_bound, chosen->joint->simulated_step);
+    if (!limited.problem.joint->per_stage) {
+      EXPECT_LE(ToMilliseconds(plan->objective), ToMilliseconds(chosen->objective) * 1.0002);
+    }
+    limited.problem.objective = Objective::kMinDevices;
+    const absl::StatusOr<Plan> fewest = Make(limited);
+    ASSERT_TRUE(fewest.ok()) << fewest.status();
+    EXPECT_LE(Counter(*fewest, "devices_needed"), most);
+    EXPECT_LE(Counter(*fewest, "devices_allowed"), most);
   }
 }
 
