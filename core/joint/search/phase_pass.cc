@@ -225,7 +225,7 @@ bool PhasePass::Run(int64_t limit, Value value) {
       for (std::size_t label = 0; label < behind.size(); ++label) {
         Extend({first, end, 0, 0}, behind[label], static_cast<int32_t>(label), limit, value, front);
       }
-      if (!room_.Holds(front.size())) {
+      if (!room_.Holds(front)) {
         poller_.StopForGood();
         return false;
       }
@@ -253,7 +253,7 @@ void PhasePass::KeepUnbeaten(Front& front) {
            a.longest.backward_ps <= b.longest.backward_ps && a.longest.weights_ps <= b.longest.weights_ps;
   };
   planwright::KeepUnbeaten(front, kind, key, beats);
-  room_.Keep(front.size());
+  room_.Keep(front);
   labels_ += static_cast<int64_t>(front.size());
 }
 
