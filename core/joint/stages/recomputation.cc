@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <limits>
 #include <numeric>
+#include <optional>
 #include <tuple>
 #include <utility>
 
@@ -46,8 +47,9 @@ std::vector<Option> ParetoOf(std::vector<Option> options) {
 std::vector<Option> UnbeatenModes(const LayerGroup& group, bool may_be_full) {
   std::vector<Option> modes;
   for (std::size_t mode = 0; mode < kNumRecomputations; ++mode) {
-    if (!group.modes[mode].has_value() || (mode == kFull && !may_be_full)) continue;
-    Option& one = modes.emplace_back(Option{group.modes[mode]->extra_ps, group.modes[mode]->kept_bytes, {}});
+    const std::optional<LayerPrice::Mode>& own = group.modes[mode];
+    if (!own.has_value() || (mode == kFull && !may_be_full)) continue;
+    Option& one = modes.emplace_back(Option{own->extra_ps, own->kept_bytes, {}});
     one.counts[mode] = 1;
   }
   return ParetoOf(std::move(modes));
@@ -59,15 +61,18 @@ Option Combined(const std::vector<Option>& modes, const std::array<int32_t, kNum
   for (std::size_t at = 0; at < modes.size(); ++at) {
     sum.extra += modes[at].extra * layers[at];
     sum.kept += modes[at].kept * layers[at];
-    for (std::size_t mode = 0; mode < kNumRecomputations; ++mode)
+    for (std::size_t mode = 0; mode < kNumRecomputations; ++mode) {
       sum.counts[mode] += modes[at].counts[mode] * layers[at];
+    }
   }
   return sum;
 }
 
-// The fraction p / q of least p and q from `low` to `high` (Stern-Brocot, by continued fractions), of which each is
-// given as p and q. REQUIRES: 0 < low <= high.
+// p / q.
 using Fraction = std::pair<int64_t, int64_t>;
+
+// The fraction from `low` to `high` of which both parts are least (the first one of the Stern-Brocot tree).
+// REQUIRES: 0 < low <= high.
 Fraction SimplestBetween(const Fraction& low, const Fraction& high) {
   const int64_t whole = low.first / low.second;
   if (low.first % low.second == 0) return {whole, 1};
@@ -76,11 +81,10 @@ Fraction SimplestBetween(const Fraction& low, const Fraction& high) {
   return {whole * p + q, p};
 }
 
-// Which ways to mix three modes some other way is no worse than: p layers in the middle mode against q in the last and
-// p - q in the first, one way round or the other. As few of them as can be: of what is left no more is beaten so.
+// What can always be exchanged at no loss among the layers of a group with three modes: p of them in the middle mode
+// against q in the last and p - q in the first. The least such p and q, which leave out the most ways to mix modes.
 struct Exchange {
-  // The middle mode is the better one: q layers in the last mode and p - q in the first can be exchanged for p in it;
-  // else it is the other way round.
+  // The middle mode is the better side; else the other one is.
   bool for_middle = false;
   int64_t p = 1;
   int64_t q = 1;
@@ -98,8 +102,8 @@ Exchange ExchangeOf(const std::vector<Option>& modes) {
   return {for_middle, p, q};
 }
 
-// Ways to give `count` layers three modes: with the last mode for `last` of them, so many at most in the mode that an
-// exchange takes layers from are needed.
+// Ways to give `count` layers three modes, without those that an exchange makes no worse: it needs p layers in the
+// middle mode, or q in the last and p - q in the first.
 std::vector<Option> MixesOf(const std::vector<Option>& modes, int32_t count) {
   const Exchange exchange = ExchangeOf(modes);
   std::vector<Option> options;
