@@ -2,16 +2,17 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 #include <cstddef>
 #include <functional>
 #include <limits>
-#include <map>
 #include <numeric>
 #include <random>
 #include <span>
 #include <utility>
 
+#include "absl/container/flat_hash_map.h"
 #include "core/joint/cost/pair_links.h"
 #include "core/joint/cost/stage_cost.h"
 #include "core/joint/place/grid_layouts.h"
@@ -40,6 +41,37 @@ constexpr double kCold = 0.0002;
 constexpr double kTensorWeight = 4;
 // A microsecond counts as a hundredth of the fastest link.
 constexpr double kLatencyWeight = 1e-8;
+
+// 128 bits that tell apart what was added, in its order, as surely as all of it would: of two numbers that are mixed
+// (SplitMix64's last steps), so the same on every machine.
+class LinkPrint {
+ public:
+  void Add(const TrainingLink& link) {
+    Add(std::bit_cast<uint64_t>(link.bytes_per_second));
+    Add(static_cast<uint64_t>(link.latency_ps));
+  }
+
+  bool operator==(const LinkPrint&) const = default;
+  template <typename Hash>
+  friend Hash AbslHashValue(Hash hash, const LinkPrint& print) {
+    return Hash::combine(std::move(hash), print.low_, print.high_);
+  }
+
+ private:
+  static uint64_t Mixed(uint64_t bits) {
+    bits = (bits ^ (bits >> 30)) * 0xbf58476d1ce4e5b9;
+    bits = (bits ^ (bits >> 27)) * 0x94d049bb133111eb;
+    return bits ^ (bits >> 31);
+  }
+
+  void Add(uint64_t value) {
+    low_ = Mixed(low_ ^ value);
+    high_ = Mixed(high_ + value);
+  }
+
+  uint64_t low_ = 0x9e3779b97f4a7c15;
+  uint64_t high_ = 0xd1b54a32d192ed03;
+};
 
 class StagePlacer {
  public:
@@ -143,19 +175,15 @@ class StagePlacer {
   // Plans whose groups and boundaries have the same links take the same time.
   Value Look() {
     Value value;
-    std::vector<double> links;
-    const auto add = [&links](const TrainingLink& link) {
-      links.push_back(link.bytes_per_second);
-      links.push_back(static_cast<double>(link.latency_ps));
-    };
+    LinkPrint links;
     for (std::size_t s = 0; s < plan_.stages.size(); ++s) {
       const StageLinks within = LinksWithin(pairs_, DevicesOf(s), plan_.stages[s].degrees);
-      add(within.tensor);
-      add(within.copies);
-      add(LinkAcross(pairs_, DevicesOf(s), DevicesOf((s + 1) % plan_.stages.size())));
+      links.Add(within.tensor);
+      links.Add(within.copies);
+      links.Add(LinkAcross(pairs_, DevicesOf(s), DevicesOf((s + 1) % plan_.stages.size())));
       value.slowness += SlownessOf(s);
     }
-    const auto [known, is_new] = steps_.try_emplace(std::move(links), 0);
+    const auto [known, is_new] = steps_.try_emplace(links, 0);
     if (is_new) {
       const DeviceRow row(placed_);
       CostJointPlan(prices_, row, question_.reserved_bytes, plan_);
@@ -370,7 +398,8 @@ class StagePlacer {
   TrainingCluster placed_;
   JointPlan plan_;
   std::vector<Part> parts_;
-  std::map<std::vector<double>, int64_t> steps_;
+  // By the links of all stages, of up to 2 x kMostMoves looks.
+  absl::flat_hash_map<LinkPrint, int64_t> steps_;
   std::mt19937_64 random_{1};
   std::vector<DeviceId> best_devices_;
   Value best_;

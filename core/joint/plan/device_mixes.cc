@@ -192,7 +192,7 @@ class MixSearch {
     }
     start_counts_ = counts;
     for (const TrainingCluster& row : RowsWith(counts)) {
-      std::optional<StartPlan> start = StartFrom(*question_.start, RequestOn(row));
+      std::optional<StartPlan> start = StartFrom(*question_.start, RequestOn(row), limits_);
       if (!start.has_value()) continue;
       start_fits_ = std::max<int64_t>(start_fits_, start->is_as_given ? 2 : 1);
       if (start->plan.step.count() < best_ps()) Keep(counts, row, std::move(start->plan));

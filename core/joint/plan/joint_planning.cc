@@ -65,7 +65,7 @@ class JointPlanner {
     std::optional<JointPlan> best;
     int64_t& fits = answer.counters["start_fits"];
     for (const TrainingCluster& row : rows_) {
-      std::optional<StartPlan> start = StartFrom(*question_.start, RequestOf(row, question_.settings));
+      std::optional<StartPlan> start = StartFrom(*question_.start, RequestOf(row, question_.settings), limits_);
       if (!start.has_value() || (best.has_value() && best->step <= start->plan.step)) continue;
       fits = start->is_as_given ? 2 : 1;
       best = std::move(start->plan);

@@ -122,7 +122,7 @@ class NetworkPlanner {
   void PlaceStart() {
     int64_t& fits = counters_["start_fits"];
     for (const TrainingCluster& order : OrdersOf(closest_)) {
-      const std::optional<StartPlan> start = StartFrom(*question_.start, RequestOn(order, question_.settings));
+      const std::optional<StartPlan> start = StartFrom(*question_.start, RequestOn(order, question_.settings), limits_);
       if (!start.has_value()) continue;
       fits = std::max<int64_t>(fits, start->is_as_given ? 2 : 1);
       Place(start->plan, ClassesOf(start->plan, order));

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <utility>
 
+#include "core/base/polling.h"
 #include "core/joint/cost/stage_cost.h"
 
 namespace planwright {
@@ -32,10 +33,11 @@ JointPlan ChoicesOf(const JointPlan& plan) {
 
 class StartPlanner {
  public:
-  StartPlanner(const JointStart& start, const JointRequest& request)
+  StartPlanner(const JointStart& start, const JointRequest& request, Poller& poller)
       : start_{ChoicesOf(start.plan), start.classes},
         request_(request),
         settings_(request.settings),
+        poller_(poller),
         row_(request.cluster) {}
 
   std::optional<StartPlan> Run() {
@@ -47,9 +49,13 @@ class StartPlanner {
     }
     if (start_.plan.per_stage) return std::nullopt;
     const auto most = static_cast<int32_t>(start_.plan.stages.size());
+    const std::vector<int32_t> data_degrees = DataDegrees();
     for (int32_t stages = 1; stages <= most; ++stages) {
       if (settings_.num_stages.value_or(stages) != stages) continue;
-      for (int64_t data = 1; data <= row_.size(); ++data) TryAdapted(stages, static_cast<int32_t>(data));
+      for (const int32_t data : data_degrees) {
+        if (poller_.ShouldStopNow()) return best_;
+        TryAdapted(stages, data);
+      }
     }
     return best_;
   }
@@ -72,14 +78,28 @@ class StartPlanner {
 
   bool MayHaveData(int64_t data) const { return settings_.data_degrees.empty() || Holds(settings_.data_degrees, data); }
 
-  void TryAdapted(int32_t num_stages, int32_t data) {
-    JointPlan plan = start_.plan;
-    plan.stages.assign(static_cast<std::size_t>(num_stages), {});
-    for (JointStage& stage : plan.stages) {
-      stage.degrees = start_.plan.stages.front().degrees;
-      stage.degrees.data = data;
+  // Ascending: those that may be chosen, divide the batch and, in one stage, fit the row.
+  std::vector<int32_t> DataDegrees() const {
+    const int64_t samples = start_.plan.micro_batch_samples;
+    std::vector<int32_t> found;
+    if (samples < 1 || settings_.global_batch % samples != 0) return found;
+    const int64_t micro_batches = settings_.global_batch / samples;
+    for (int64_t data = 1; data <= std::min(row_.size(), micro_batches); ++data) {
+      if (micro_batches % data == 0 && MayHaveData(data)) found.push_back(static_cast<int32_t>(data));
     }
-    if (plan.stages.front().degrees.devices() * num_stages > row_.size()) return;
+    return found;
+  }
+
+  void TryAdapted(int32_t num_stages, int32_t data) {
+    Degrees degrees = start_.plan.stages.front().degrees;
+    degrees.data = data;
+    if (degrees.devices() * num_stages > row_.size()) return;
+    JointPlan plan{.order = start_.plan.order,
+                   .chunks = start_.plan.chunks,
+                   .sharding = start_.plan.sharding,
+                   .micro_batch_samples = start_.plan.micro_batch_samples};
+    plan.stages.resize(static_cast<std::size_t>(num_stages));
+    for (JointStage& stage : plan.stages) stage.degrees = degrees;
     for (const bool again : {false, true}) {
       for (JointStage& stage : plan.stages) stage.chunks.clear();
       JointPlan candidate = plan;
@@ -195,14 +215,16 @@ class StartPlanner {
   const JointStart start_;
   const JointRequest& request_;
   const JointSettings& settings_;
+  Poller& poller_;
   const DeviceRow row_;
   std::optional<StartPlan> best_;
 };
 
 }  // namespace
 
-std::optional<StartPlan> StartFrom(const JointStart& start, const JointRequest& request) {
-  return StartPlanner(start, request).Run();
+std::optional<StartPlan> StartFrom(const JointStart& start, const JointRequest& request, const SolveLimits& limits) {
+  Poller poller(limits);
+  return StartPlanner(start, request, poller).Run();
 }
 
 }  // namespace planwright

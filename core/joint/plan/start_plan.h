@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/base/ids.h"
+#include "core/base/limits.h"
 #include "core/joint/plan/joint_planning.h"
 #include "core/joint/search/joint_search.h"
 #include "core/model/joint.h"
@@ -26,8 +27,9 @@ struct StartPlan {
 // As given: all choices, blocks in pipeline order on the classes that its stages had. Else, where one spread and no
 // single stage's own is chosen: any number of data ranks that may be chosen and of stages up to the given one, whose
 // layers are divided in the given proportions, each layer with the recomputation it had, or, where that does not fit,
-// all between the first and the last computed again. O(stages x data degrees x layers).
-std::optional<StartPlan> StartFrom(const JointStart& start, const JointRequest& request);
+// all between the first and the last computed again. Of these what was found when the time is over; as given is looked
+// at in any case. O(stages x (data degrees that divide the batch) x layers).
+std::optional<StartPlan> StartFrom(const JointStart& start, const JointRequest& request, const SolveLimits& limits);
 
 }  // namespace planwright
 

@@ -81,7 +81,7 @@ class FamilyLister {
         AddUniform(sharding);
       }
     }
-    std::sort(families_.begin(), families_.end(), [](const PipelineFamily& a, const PipelineFamily& b) {
+    std::stable_sort(families_.begin(), families_.end(), [](const PipelineFamily& a, const PipelineFamily& b) {
       return std::pair(a.step_bound_ps, a.most_stages) < std::pair(b.step_bound_ps, b.most_stages);
     });
     return std::move(families_);

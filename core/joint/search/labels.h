@@ -33,18 +33,27 @@ int64_t KeepUnbeaten(std::vector<Label>& front, Kind kind, Key key, Beats beats)
     if (!is_beaten) front[kept++] = label;
   }
   front.resize(kept);
+  // Where most are beaten, the room that they took is as large as what stays of the whole pass.
+  if (front.capacity() > kept + kept / 4) front.shrink_to_fit();
   return compared;
 }
 
-// How many labels of a pass fit the memory that its tables may take.
+// How many labels of a pass fit the memory that its tables may take. Of each front what it has room for counts, whether
+// labels are there or not.
 class LabelRoom {
  public:
   LabelRoom(const SolveLimits& limits, std::size_t label_bytes)
       : most_(static_cast<std::size_t>(std::max<int64_t>(limits.memory_bytes, 0)) / label_bytes) {}
 
   void Clear() { kept_ = 0; }
-  void Keep(std::size_t labels) { kept_ += labels; }
-  bool Holds(std::size_t more) const { return kept_ + more <= most_; }
+  template <typename Label>
+  void Keep(const std::vector<Label>& front) {
+    kept_ += front.capacity();
+  }
+  template <typename Label>
+  bool Holds(const std::vector<Label>& more) const {
+    return kept_ + more.capacity() <= most_;
+  }
 
  private:
   std::size_t most_;

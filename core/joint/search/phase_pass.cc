@@ -225,7 +225,7 @@ bool PhasePass::Run(int64_t limit, Value value) {
       for (std::size_t label = 0; label < behind.size(); ++label) {
         Extend({first, end, 0, 0}, behind[label], static_cast<int32_t>(label), limit, value, front);
       }
-      if (!room_.Holds(front.size())) {
+      if (!room_.Holds(front)) {
         poller_.StopForGood();
         return false;
       }
@@ -240,20 +240,21 @@ void PhasePass::KeepUnbeaten(Front& front) {
   const auto kind = [this](const Label& label) {
     return std::tuple(places_.KindOf(label.depth), label.tier, ends_.KindOf(label.ends));
   };
-  const auto key = [](const Label& label) {
-    return std::tuple(label.behind, label.depth, label.longest.backward_ps, label.longest.forward_ps,
-                      label.longest.weights_ps, label.sum, label.end, label.busy, label.stage.end_layer, label.next);
-  };
   // A beaten label is no loss: what comes before it can come before the other, with no more devices and time. Under
   // GPIPE it does not matter how many stages lie behind, unless their number is fixed.
   const bool counts_stages = question_.num_stages.has_value();
+  const auto key = [&](const Label& label) {
+    return std::tuple(counts_stages ? label.behind : 0, label.depth, label.longest.backward_ps,
+                      label.longest.forward_ps, label.longest.weights_ps, label.sum, label.end, label.busy,
+                      label.behind, label.stage.end_layer, label.next);
+  };
   const auto beats = [&](const Label& a, const Label& b) {
     return (!counts_stages || a.behind == b.behind) && a.depth <= b.depth && a.sum <= b.sum && a.end <= b.end &&
            a.busy <= b.busy && a.longest.forward_ps <= b.longest.forward_ps &&
            a.longest.backward_ps <= b.longest.backward_ps && a.longest.weights_ps <= b.longest.weights_ps;
   };
   planwright::KeepUnbeaten(front, kind, key, beats);
-  room_.Keep(front.size());
+  room_.Keep(front);
   labels_ += static_cast<int64_t>(front.size());
 }
 

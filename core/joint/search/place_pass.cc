@@ -16,6 +16,8 @@ namespace {
 // Cells that are looked at for a unit of work, and units for one that is reached.
 constexpr int64_t kCellsOfUnit = 4;
 constexpr int64_t kWorkOfWay = 2;
+// Of the poller, for a place behind a block.
+constexpr int64_t kUnitsOfNext = 16;
 
 }  // namespace
 
@@ -35,73 +37,127 @@ struct StagePass::Ways {
   std::vector<int32_t> tiers;
   // By option, then by place.
   std::vector<std::vector<Way>> ways;
+  // What all of it takes.
+  int64_t bytes = 0;
 
   std::size_t PlaceOf(int64_t depth) const {
     return static_cast<std::size_t>(std::lower_bound(depths.begin(), depths.end(), depth) - depths.begin());
   }
 };
 
-StagePass::Ways StagePass::WaysOfStages() const {
+// Lists them within the limits of the pass's poller.
+class StagePass::WayLister {
+ public:
+  explicit WayLister(const StagePass& pass) : pass_(pass), places_(pass.places_) {}
+
+  // nullopt: the poller ended it, or it takes more memory.
+  std::optional<Ways> Run() {
+    if (!ListDepths()) return std::nullopt;
+    ways_.tiers.assign(ways_.depths.size(), pass_.num_tiers_ - 1);
+    for (std::size_t option = 0; option < pass_.options_.size(); ++option) {
+      if (!ListWays(option)) return std::nullopt;
+    }
+    return std::move(ways_);
+  }
+
+ private:
   struct Block {
     const Site* site = nullptr;
     int64_t end = -1;
   };
-  const auto block_at = [&](int64_t depth, std::size_t option) {
-    const Site& site = SiteOf(static_cast<int32_t>(option), places_.ClassAt(depth));
-    return Block{&site, site.tables == nullptr ? -1 : places_.EndOf(depth, site.span)};
-  };
-  const auto for_each_next = [&](int64_t end, auto visit) {
+
+  Block BlockAt(int64_t depth, std::size_t option) const {
+    const Site& site = pass_.SiteOf(static_cast<int32_t>(option), places_.ClassAt(depth));
+    return {&site, site.tables == nullptr ? -1 : places_.EndOf(depth, site.span)};
+  }
+
+  template <typename Visit>
+  void ForEachNext(int64_t end, Visit visit) const {
     places_.ForEachNext(end, [&](int64_t depth) {
       if (depth < places_.size()) visit(depth);
     });
-  };
-  std::set<int64_t> depths;
-  for (const int64_t start : places_.starts()) {
-    if (start < places_.size()) depths.insert(start);
   }
-  // Depths that are added lie behind the one looked at.
-  for (const int64_t depth : depths) {
-    for (std::size_t option = 0; option < options_.size(); ++option) {
-      const Block block = block_at(depth, option);
+
+  bool MayTake(int64_t bytes) {
+    ways_.bytes += bytes;
+    return ways_.bytes <= pass_.poller_.limits().memory_bytes;
+  }
+
+  bool ListDepths() {
+    std::set<int64_t> depths;
+    for (const int64_t start : places_.starts()) {
+      if (start < places_.size()) depths.insert(start);
+    }
+    // Depths that are added lie behind the one looked at.
+    for (const int64_t depth : depths) {
+      for (std::size_t option = 0; option < pass_.options_.size(); ++option) {
+        if (!AddDepthsBehind(BlockAt(depth, option), depths)) return false;
+      }
+    }
+    ways_.depths = {depths.begin(), depths.end()};
+    return MayTake(std::ssize(depths) * static_cast<int64_t>(sizeof(int64_t) + sizeof(int32_t)));
+  }
+
+  bool AddDepthsBehind(const Block& block, std::set<int64_t>& depths) const {
+    if (block.end < 0) return true;
+    int64_t added = 0;
+    ForEachNext(block.end, [&](int64_t next) {
+      depths.insert(next);
+      ++added;
+    });
+    return !pass_.poller_.ShouldStop(kUnitsOfNext * added);
+  }
+
+  bool ListWays(std::size_t option) {
+    if (!MayTake(std::ssize(ways_.depths) * static_cast<int64_t>(sizeof(Ways::Way)))) return false;
+    std::vector<Ways::Way>& of_option = ways_.ways.emplace_back(ways_.depths.size());
+    for (std::size_t place = 0; place < ways_.depths.size(); ++place) {
+      const Block block = BlockAt(ways_.depths[place], option);
       if (block.end < 0) continue;
-      for_each_next(block.end, [&](int64_t next) { depths.insert(next); });
-    }
-  }
-  Ways ways{.depths = {depths.begin(), depths.end()}, .tiers = {}, .ways = {}};
-  ways.tiers.assign(ways.depths.size(), num_tiers_ - 1);
-  for (std::size_t option = 0; option < options_.size(); ++option) {
-    const int64_t devices = options_[option].degrees.devices();
-    std::vector<Ways::Way>& of_option = ways.ways.emplace_back(ways.depths.size());
-    for (std::size_t place = 0; place < ways.depths.size(); ++place) {
-      const auto [site, end] = block_at(ways.depths[place], option);
-      if (end < 0) continue;
       Ways::Way& way = of_option[place];
-      way.site = site;
-      way.table = site->tables[num_tiers_ == 2 ? int32_t{site->span.fills_nodes} : places_.TierOf(end, devices)];
-      if (way.table == nullptr) continue;
-      const PlacedStage stage{0, 0, static_cast<int32_t>(option), end};
-      for_each_next(end, [&](int64_t depth) {
-        const std::size_t next = ways.PlaceOf(depth);
-        way.next.push_back(next);
-        const uint32_t tiers = TiersBefore(stage, end, depth);
-        for (int32_t tier = 0; tier < ways.tiers[next]; ++tier) {
-          if ((tiers >> tier & 1U) != 0) ways.tiers[next] = tier;
-        }
-      });
+      SetWay(option, block, way);
+      const bool may_take = MayTake(static_cast<int64_t>(way.next.capacity() * sizeof(std::size_t)));
+      if (!may_take || pass_.poller_.ShouldStop(kUnitsOfNext * std::ssize(way.next))) return false;
+    }
+    return true;
+  }
+
+  void SetWay(std::size_t option, const Block& block, Ways::Way& way) {
+    const int64_t devices = pass_.options_[option].degrees.devices();
+    way.site = block.site;
+    const int32_t tier =
+        pass_.num_tiers_ == 2 ? int32_t{block.site->span.fills_nodes} : places_.TierOf(block.end, devices);
+    way.table = block.site->tables[tier];
+    if (way.table == nullptr) return;
+    const PlacedStage stage{0, 0, static_cast<int32_t>(option), block.end};
+    ForEachNext(block.end, [&](int64_t depth) { AddNext(stage, depth, way); });
+  }
+
+  // The stage before `stage` may begin at `depth`.
+  void AddNext(const PlacedStage& stage, int64_t depth, Ways::Way& way) {
+    const std::size_t next = ways_.PlaceOf(depth);
+    way.next.push_back(next);
+    const uint32_t tiers = pass_.TiersBefore(stage, stage.end, depth);
+    for (int32_t tier = 0; tier < ways_.tiers[next]; ++tier) {
+      if ((tiers >> tier & 1U) != 0) ways_.tiers[next] = tier;
     }
   }
-  return ways;
-}
+
+  const StagePass& pass_;
+  const Places& places_;
+  Ways ways_;
+};
 
 class StagePass::PlacePass {
  public:
-  PlacePass(StagePass& pass, int64_t limit, int64_t& work_left)
+  PlacePass(StagePass& pass, Ways ways, int64_t limit, int64_t& work_left)
       : pass_(pass),
-        ways_(pass.WaysOfStages()),
+        ways_(std::move(ways)),
         limit_(limit),
         cap_(limit / pass.micro_batches_),
         work_left_(work_left),
-        least_(limit) {}
+        least_(limit),
+        bytes_(ways_.bytes) {}
 
   std::optional<int64_t> Run() {
     const int32_t num_layers = pass_.num_layers_;
@@ -247,7 +303,8 @@ class StagePass::PlacePass {
   int64_t cap_;
   int64_t& work_left_;
   int64_t least_;
-  int64_t bytes_ = 0;
+  // Of the ways and all cells.
+  int64_t bytes_;
   // By layer boundary and number of stages behind it.
   std::vector<std::vector<CellRow>> fronts_;
   // By place.
@@ -255,7 +312,9 @@ class StagePass::PlacePass {
 };
 
 std::optional<int64_t> StagePass::LeastByPlace(int64_t limit, int64_t& work_left) {
-  return PlacePass(*this, limit, work_left).Run();
+  std::optional<Ways> ways = WayLister(*this).Run();
+  if (!ways.has_value()) return std::nullopt;
+  return PlacePass(*this, *std::move(ways), limit, work_left).Run();
 }
 
 }  // namespace planwright

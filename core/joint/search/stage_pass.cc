@@ -293,7 +293,7 @@ bool StagePass::Extend(int32_t first, const Most& most, Combine combine, Front& 
       const Front& behind = fronts_[static_cast<std::size_t>(end)];
       const auto work = static_cast<int64_t>(4 + 16 * behind.size());
       work_left -= work;
-      if (poller_.ShouldStop(work) || work_left < 0 || !room_.Holds(found.size())) return false;
+      if (poller_.ShouldStop(work) || work_left < 0 || !room_.Holds(found)) return false;
       const PlacedStage stage{first, end, static_cast<int32_t>(o), 0};
       for (std::size_t label = 0; label < behind.size(); ++label) {
         ExtendBy(stage, behind[label], static_cast<int32_t>(label), most, combine, found);
@@ -319,7 +319,7 @@ int64_t StagePass::KeepUnbeaten(Front& front) {
            (needs_as_many ? a.behind == b.behind : a.behind <= b.behind);
   };
   const int64_t compared = planwright::KeepUnbeaten(front, kind, key, beats);
-  room_.Keep(front.size());
+  room_.Keep(front);
   labels_ += static_cast<int64_t>(front.size());
   return compared;
 }

@@ -209,8 +209,8 @@ class StagePass {
   void SetSizes();
   // Of LeastByPlace.
   struct Ways;
+  class WayLister;
   class PlacePass;
-  Ways WaysOfStages() const;
   // How far a stage whose block ends at `end` may be from one before it that begins at `depth`, as bits.
   uint32_t TiersBefore(const PlacedStage& stage, int64_t end, int64_t depth) const;
   // Whether a stage whose block ends at `end` is so far from the one behind as that one was told.

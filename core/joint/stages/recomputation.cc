@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <limits>
 #include <numeric>
+#include <optional>
+#include <tuple>
 #include <utility>
 
 #include "core/base/units.h"
@@ -26,10 +28,13 @@ struct Option {
   Counts counts{};
 };
 
-// Options by growing extra time, each keeping less than the one before.
+// Options by growing extra time, each keeping less than the one before; of those that are equal in both the one with
+// the fewest layers computed again whole, then in part.
 std::vector<Option> ParetoOf(std::vector<Option> options) {
-  std::sort(options.begin(), options.end(),
-            [](const Option& a, const Option& b) { return std::pair(a.extra, a.kept) < std::pair(b.extra, b.kept); });
+  const auto key = [](const Option& option) {
+    return std::tuple(option.extra, option.kept, option.counts[kFull], option.counts[kSelective]);
+  };
+  std::sort(options.begin(), options.end(), [&](const Option& a, const Option& b) { return key(a) < key(b); });
   std::vector<Option> kept;
   kept.reserve(options.size());
   for (const Option& option : options) {
@@ -38,25 +43,106 @@ std::vector<Option> ParetoOf(std::vector<Option> options) {
   return kept;
 }
 
-// All ways to give the layers of the group modes; with one mode, or two, O(count), with three O(count^2).
-std::vector<Option> OptionsOf(const LayerGroup& group, bool may_be_full) {
-  const auto usable = [&](std::size_t mode) { return group.modes[mode].has_value() && (mode != kFull || may_be_full); };
-  const auto cost = [&](std::size_t mode, int32_t count) {
-    return count == 0 ? LayerPrice::Mode{}
-                      : LayerPrice::Mode{group.modes[mode]->extra_ps * count, group.modes[mode]->kept_bytes * count};
-  };
-  std::vector<Option> options;
-  options.reserve(static_cast<std::size_t>(group.count) + 1);
-  for (int32_t full = 0; full <= (usable(kFull) ? group.count : 0); ++full) {
-    for (int32_t selective = 0; selective <= (usable(kSelective) ? group.count - full : 0); ++selective) {
-      const int32_t none = group.count - full - selective;
-      if (none > 0 && !usable(kNone)) continue;
-      const LayerPrice::Mode a = cost(kNone, none);
-      const LayerPrice::Mode b = cost(kSelective, selective);
-      const LayerPrice::Mode c = cost(kFull, full);
-      options.push_back(
-          {a.extra_ps + b.extra_ps + c.extra_ps, a.kept_bytes + b.kept_bytes + c.kept_bytes, {none, selective, full}});
+// The modes of one layer that no other mode beats, each with its layer counted, so ordered as ParetoOf orders options.
+std::vector<Option> UnbeatenModes(const LayerGroup& group, bool may_be_full) {
+  std::vector<Option> modes;
+  for (std::size_t mode = 0; mode < kNumRecomputations; ++mode) {
+    const std::optional<LayerPrice::Mode>& own = group.modes[mode];
+    if (!own.has_value() || (mode == kFull && !may_be_full)) continue;
+    Option& one = modes.emplace_back(Option{own->extra_ps, own->kept_bytes, {}});
+    one.counts[mode] = 1;
+  }
+  return ParetoOf(std::move(modes));
+}
+
+// So many layers in each of the modes.
+Option Combined(const std::vector<Option>& modes, const std::array<int32_t, kNumRecomputations>& layers) {
+  Option sum;
+  for (std::size_t at = 0; at < modes.size(); ++at) {
+    sum.extra += modes[at].extra * layers[at];
+    sum.kept += modes[at].kept * layers[at];
+    for (std::size_t mode = 0; mode < kNumRecomputations; ++mode) {
+      sum.counts[mode] += modes[at].counts[mode] * layers[at];
     }
+  }
+  return sum;
+}
+
+// p / q.
+using Fraction = std::pair<int64_t, int64_t>;
+
+// The fraction from `low` to `high` of which both parts are least (the first one of the Stern-Brocot tree).
+// REQUIRES: 0 < low <= high.
+Fraction SimplestBetween(const Fraction& low, const Fraction& high) {
+  const int64_t whole = low.first / low.second;
+  if (low.first % low.second == 0) return {whole, 1};
+  if (high.first / high.second > whole) return {whole + 1, 1};
+  const auto [p, q] = SimplestBetween({high.second, high.first % high.second}, {low.second, low.first % low.second});
+  return {whole * p + q, p};
+}
+
+// What can always be exchanged at no loss among the layers of a group with three modes: p of them in the middle mode
+// against q in the last and p - q in the first. The least such p and q, which leave out the most ways to mix modes.
+struct Exchange {
+  // The middle mode is the better side; else the other one is.
+  bool for_middle = false;
+  int64_t p = 1;
+  int64_t q = 1;
+};
+
+// REQUIRES: three modes, as UnbeatenModes orders them.
+Exchange ExchangeOf(const std::vector<Option>& modes) {
+  const Fraction extra(modes[2].extra - modes[0].extra, modes[1].extra - modes[0].extra);
+  const Fraction saved(modes[0].kept - modes[2].kept, modes[0].kept - modes[1].kept);
+  const Wide by_extra = Wide{extra.first} * saved.second;
+  const Wide by_saved = Wide{saved.first} * extra.second;
+  // Where both are as good, fewer layers are computed again whole.
+  const bool for_middle = by_extra > by_saved || (by_extra == by_saved && modes[1].counts[kFull] == 0);
+  const auto [p, q] = by_extra > by_saved ? SimplestBetween(saved, extra) : SimplestBetween(extra, saved);
+  return {for_middle, p, q};
+}
+
+// Ways to give `count` layers three modes, without those that an exchange makes no worse: it needs p layers in the
+// middle mode, or q in the last and p - q in the first.
+std::vector<Option> MixesOf(const std::vector<Option>& modes, int32_t count) {
+  const Exchange exchange = ExchangeOf(modes);
+  std::vector<Option> options;
+  for (int32_t last = 0; last <= count; ++last) {
+    const int32_t rest = count - last;
+    int64_t most = rest;
+    if (!exchange.for_middle) most = std::min(most, exchange.p - 1);
+    if (exchange.for_middle && last >= exchange.q) most = std::min(most, exchange.p - exchange.q - 1);
+    for (int32_t taken = 0; taken <= most; ++taken) {
+      const int32_t middle = exchange.for_middle ? rest - taken : taken;
+      options.push_back(Combined(modes, {rest - middle, middle, last}));
+    }
+  }
+  return options;
+}
+
+// Ways to give so many layers the modes, among them all that no other way beats. O(count) with one mode, or two; with
+// three as a rule as well, O(count^2) where their prices are nearly in proportion.
+std::vector<Option> OptionsOf(const std::vector<Option>& modes, int32_t count) {
+  if (modes.size() == 1) return {Combined(modes, {count, 0, 0})};
+  if (modes.size() == 3) return ParetoOf(MixesOf(modes, count));
+  std::vector<Option> options;
+  options.reserve(static_cast<std::size_t>(count) + 1);
+  for (int32_t last = 0; last <= count; ++last) options.push_back(Combined(modes, {count - last, last, 0}));
+  return options;
+}
+
+// Of three modes those ways that fit within `room` with as few layers as can be in the middle mode, for every number in
+// the last: where nothing else is to be chosen, the best one is among them. O(count).
+std::vector<Option> OptionsWithin(const std::vector<Option>& modes, int32_t count, int64_t room) {
+  std::vector<Option> options;
+  options.reserve(static_cast<std::size_t>(count) + 1);
+  for (int32_t last = 0; last <= count; ++last) {
+    const int32_t rest = count - last;
+    const int64_t missing = modes[0].kept * rest + modes[2].kept * last - room;
+    const int64_t middle = missing <= 0 ? 0 : CeilDivide(missing, modes[0].kept - modes[1].kept);
+    if (middle > rest) continue;
+    const auto taken = static_cast<int32_t>(middle);
+    options.push_back(Combined(modes, {rest - taken, taken, last}));
   }
   return ParetoOf(std::move(options));
 }
@@ -198,10 +284,22 @@ class Knapsack {
 std::optional<RecomputationChoice> SolveWithin(const std::vector<LayerGroup>& groups, int64_t in_flight, int64_t budget,
                                                bool may_be_full) {
   if (budget < 0) return std::nullopt;
+  std::vector<std::vector<Option>> modes;
+  modes.reserve(groups.size());
+  int64_t room = budget / in_flight;
+  std::size_t choices = 0;
+  for (const LayerGroup& group : groups) {
+    modes.push_back(UnbeatenModes(group, may_be_full));
+    if (modes.back().empty()) return std::nullopt;
+    if (modes.back().size() == 1) room -= modes.back().front().kept * group.count;
+    choices += modes.back().size() == 1 ? 0 : 1;
+  }
   std::vector<std::vector<Option>> options;
   options.reserve(groups.size());
-  for (const LayerGroup& group : groups) {
-    options.push_back(OptionsOf(group, may_be_full));
+  for (std::size_t group = 0; group < groups.size(); ++group) {
+    const bool is_alone = choices == 1 && modes[group].size() == 3;
+    options.push_back(is_alone ? OptionsWithin(modes[group], groups[group].count, room)
+                               : OptionsOf(modes[group], groups[group].count));
     if (options.back().empty()) return std::nullopt;
   }
   return Knapsack(std::move(options), budget / in_flight).Solve();
@@ -226,15 +324,6 @@ bool UsesFull(const RecomputationChoice& choice) {
                      [](const Counts& counts) { return counts[kFull] > 0; });
 }
 
-// The modes of one layer of the group.
-std::vector<Option> ModesOf(const LayerGroup& group) {
-  std::vector<Option> modes;
-  for (const auto& mode : group.modes) {
-    if (mode.has_value()) modes.push_back({mode->extra_ps, mode->kept_bytes, {}});
-  }
-  return ParetoOf(std::move(modes));
-}
-
 }  // namespace
 
 std::optional<int64_t> LeastExtraPs(const std::vector<LayerGroup>& groups, int64_t budget_bytes) {
@@ -242,7 +331,7 @@ std::optional<int64_t> LeastExtraPs(const std::vector<LayerGroup>& groups, int64
   int64_t kept = 0;
   int64_t extra = 0;
   for (std::size_t group = 0; group < groups.size(); ++group) {
-    const std::vector<Option> modes = ModesOf(groups[group]);
+    const std::vector<Option> modes = UnbeatenModes(groups[group], true);
     kept += groups[group].count * modes.front().kept;
     extra += groups[group].count * modes.front().extra;
     const std::vector<Step> hull = HullOf(group, modes);

@@ -38,8 +38,9 @@ std::optional<int64_t> LeastExtraPs(const std::vector<LayerGroup>& groups, int64
 
 // The least extra time such that `in_flight` times what is kept takes at most `budget_bytes`, and at most
 // `full_budget_bytes` where a layer is computed again whole (which needs room itself; not more than the former).
-// nullopt: nothing fits. One group: exact in O(count); more: branch and bound on the lower hulls (Kellerer, Pferschy,
-// Pisinger 2004, section 11.3), cut off after some thousand nodes.
+// nullopt: nothing fits. Where one group has a choice: exact in O(count); more: branch and bound on the lower hulls
+// (Kellerer, Pferschy, Pisinger 2004, section 11.3) of what no other way to mix a group's modes beats, cut off after
+// some thousand nodes.
 std::optional<RecomputationChoice> ChooseRecomputation(const std::vector<LayerGroup>& groups, int64_t in_flight,
                                                        int64_t budget_bytes, int64_t full_budget_bytes);
 

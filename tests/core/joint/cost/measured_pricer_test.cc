@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -98,6 +99,37 @@ TEST(MeasuredPricerTest, ExchangesOfDataRanksComeOnTop) {
     EXPECT_EQ(price.step_end_ps, alone.step_end_ps);
     EXPECT_EQ(price.modes[kFullAt]->extra_ps, 7'000'000'000);
     EXPECT_TRUE(price.is_measured);
+  }
+}
+
+// The same times measured on a device that computes four times as fast hide as much of what data ranks exchange.
+TEST(MeasuredPricerTest, PassesThatWereMeasuredHideByWhatTheyTake) {
+  const TransformerShape shape = LlamaShape();
+  TrainingEfficiency efficiency = PerfectEfficiency();
+  efficiency.hidden_among_data = 0.8;
+  const Degrees degrees{.tensor = 1, .data = 16};
+  const PriceQuery query{.device_class = DeviceClassId(0),
+                         .degrees = degrees,
+                         .sharding = Sharding::kParameters,
+                         .crosses_nodes = true,
+                         .devices_per_node = 8};
+  // The first hides four fifths of its exchanges, the others no more than they take.
+  for (const double forward_ms : {1e3, 1e-3, 0.0}) {
+    const std::vector<MeasuredLayer> rows = {RowOf(degrees, 1, forward_ms, 2 * forward_ms)};
+    std::vector<LayerPrice> prices;
+    for (const double peak : {1e12, 4e12}) {
+      const Cluster cluster = ClusterOf(efficiency, peak);
+      const TransformerPricer computed(shape, cluster, kInside, kBetween);
+      const MeasuredPricer pricer(computed, rows, cluster, std::nullopt);
+      const auto layer = static_cast<std::size_t>(pricer.kinds()[1]);
+      prices.push_back(pricer.Price(query)[layer]);
+      const LayerParts parts = pricer.Parts(query)[layer];
+      const ExchangeTime& gather = parts.forward[static_cast<std::size_t>(ExchangeGroup::kData)];
+      const double whole = static_cast<double>(gather.shown_ps + gather.hidden_ps);
+      EXPECT_NEAR(static_cast<double>(gather.hidden_ps), std::min(0.8 * whole, forward_ms * 1e9), 2);
+    }
+    EXPECT_NEAR(static_cast<double>(prices[0].forward_ps), static_cast<double>(prices[1].forward_ps), 2);
+    EXPECT_NEAR(static_cast<double>(prices[0].backward_ps), static_cast<double>(prices[1].backward_ps), 2);
   }
 }
 

@@ -158,6 +158,25 @@ TEST(JointStartTest, AdaptsThePlanThatItStartsFromToTheDevicesThatAreLeft) {
   EXPECT_THAT(unsharded->warnings, Contains(HasSubstr("nothing of problem.start_from fits")));
 }
 
+// Plans for 16,000 devices looked at each number of them without a look at the clock.
+TEST(JointStartTest, WhatFitsAsItIsStandsAndNoOtherIsSoughtWhenTheTimeIsOver) {
+  const JointTestRequest request = RequestOf("llama3-8b", "dgx-h100:4", 96);
+  const absl::StatusOr<Plan> before = Make(request);
+  ASSERT_TRUE(before.ok()) << before.status();
+  SolveLimits limits;
+  limits.deadline = SolveLimits::Clock::now();
+  const auto make_at_once = [&](const JointTestRequest& late) {
+    TaskArena arena(1);
+    PlannerObserver observer;
+    return MakePlan({late.graph, late.cluster, late.problem, late.options}, ModelLimits(), limits, arena, observer);
+  };
+  const absl::StatusOr<Plan> as_given = make_at_once(StartingFrom(request, *before));
+  ASSERT_TRUE(as_given.ok()) << as_given.status();
+  EXPECT_EQ(as_given->provenance.counters.at("start_fits"), 2);
+  EXPECT_EQ(as_given->objective, before->objective);
+  EXPECT_FALSE(make_at_once(StartingFrom(RequestOf("llama3-8b", "dgx-h100:2000", 96), *before)).ok());
+}
+
 TEST(JointStartTest, RefusesStartsThatAreNoPlans) {
   const JointTestRequest request = RequestOf("llama3-8b", "dgx-h100:2", 64);
   const absl::StatusOr<Plan> made = Make(request);
