@@ -117,22 +117,23 @@ class Builder {
 
   RoundRobinOperator Priced(const OperatorShare& share) const {
     const ResolvedMemory& memory = problem_.memory_model;
-    const int64_t state = Whole(share.parameters * memory.weight_versions) +
-                          Whole(share.parameters * memory.gradient_copies) +
-                          Whole(share.parameters * memory.optimizer_bytes_per_parameter_byte);
-    const auto fixed = [&](double workspace) { return state + Whole(workspace); };
+    const int64_t parameters = Whole(share.parameters);
+    const auto copies = [&](double factor) { return Whole(static_cast<double>(parameters) * factor); };
     RoundRobinOperator op{.forward_ps = Whole(share.forward),
                           .backward_ps = Whole(share.backward),
-                          .parameter_bytes = Whole(share.parameters),
+                          .parameter_bytes = parameters,
                           .kept_bytes = Whole(share.kept),
-                          .fixed_bytes = fixed(share.workspace),
+                          .versions_bytes = copies(memory.weight_versions),
+                          .gradients_bytes = copies(memory.gradient_copies),
+                          .optimizer_bytes = copies(memory.optimizer_bytes_per_parameter_byte),
+                          .workspace_bytes = Whole(share.workspace),
                           .again = std::nullopt};
     const std::vector<LayerRecomputation>& modes = joint_.recomputation;
     const bool may_be = std::find(modes.begin(), modes.end(), LayerRecomputation::kFull) != modes.end();
     if (share.again.has_value() && may_be) {
       op.again = {.extra_ps = Whole(share.again->extra),
                   .kept_bytes = Whole(share.again->kept),
-                  .fixed_bytes = fixed(share.again->workspace)};
+                  .workspace_bytes = Whole(share.again->workspace)};
     }
     return op;
   }
@@ -162,11 +163,11 @@ Violations WhatIsTooMuch(const RoundRobinInstance& instance) {
     for (const auto& op : instance.operators[degree]) {
       if (!op.has_value()) continue;
       time += static_cast<double>(op->forward_ps) + static_cast<double>(op->backward_ps);
-      held += static_cast<double>(op->kept_bytes) + static_cast<double>(op->fixed_bytes) +
+      held += static_cast<double>(op->kept_bytes) + static_cast<double>(op->fixed_bytes()) +
               static_cast<double>(op->parameter_bytes);
       if (!op->again.has_value()) continue;
       time += static_cast<double>(op->again->extra_ps);
-      held += static_cast<double>(op->again->kept_bytes) + static_cast<double>(op->again->fixed_bytes);
+      held += static_cast<double>(op->again->kept_bytes) + static_cast<double>(op->again->workspace_bytes);
     }
     for (const RoundRobinBytes& bytes : instance.edge_bytes[degree]) {
       sent += static_cast<double>(bytes.entering) + static_cast<double>(bytes.leaving);

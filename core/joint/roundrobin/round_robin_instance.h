@@ -21,19 +21,24 @@ struct RoundRobinOperator {
   struct Again {
     int64_t extra_ps = 0;
     int64_t kept_bytes = 0;
-    int64_t fixed_bytes = 0;
+    int64_t workspace_bytes = 0;
   };
 
   int64_t forward_ps = 0;
   int64_t backward_ps = 0;
   // The parameters whose gradients the replicas reduce.
   int64_t parameter_bytes = 0;
-  // Bytes for each micro-batch in flight; fixed, however many there are: parameters, gradients, optimizer, workspace.
+  // For each micro-batch in flight.
   int64_t kept_bytes = 0;
-  int64_t fixed_bytes = 0;
+  // However many are in flight: all copies of the parameters, of their gradients, what the optimizer keeps.
+  int64_t versions_bytes = 0;
+  int64_t gradients_bytes = 0;
+  int64_t optimizer_bytes = 0;
+  int64_t workspace_bytes = 0;
   std::optional<Again> again;
 
   int64_t time_ps() const { return forward_ps + backward_ps; }
+  int64_t fixed_bytes() const { return versions_bytes + gradients_bytes + optimizer_bytes + workspace_bytes; }
 };
 
 // A tensor and one of its readers.

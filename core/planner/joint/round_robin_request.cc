@@ -1,7 +1,6 @@
 #include "core/planner/joint/round_robin_request.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <map>
 #include <optional>
@@ -121,20 +120,12 @@ class Assembly {
     joint.measured_layers += graph_.operators[id.index()].variants.empty() ? 0 : 1;
     if (stage.operators.size() == 1) parameter_bytes_ = 0;
     parameter_bytes_ += priced.parameter_bytes;
-    const ResolvedMemory& memory = problem_.memory_model;
-    const auto copies = [&](double factor) {
-      return static_cast<int64_t>(std::ceil(static_cast<double>(priced.parameter_bytes) * factor));
-    };
-    const int64_t parameters = copies(memory.weight_versions);
-    const int64_t gradients = copies(memory.gradient_copies);
-    const int64_t optimizer = copies(memory.optimizer_bytes_per_parameter_byte);
-    joint.memory.parameters += parameters;
-    joint.memory.gradients += gradients;
-    joint.memory.optimizer += optimizer;
+    joint.memory.parameters += priced.versions_bytes;
+    joint.memory.gradients += priced.gradients_bytes;
+    joint.memory.optimizer += priced.optimizer_bytes;
     // Counts one micro-batch, until those in flight are known.
     joint.memory.activations += again != nullptr ? again->kept_bytes : priced.kept_bytes;
-    joint.memory.workspace +=
-        (again != nullptr ? again->fixed_bytes : priced.fixed_bytes) - parameters - gradients - optimizer;
+    joint.memory.workspace += again != nullptr ? again->workspace_bytes : priced.workspace_bytes;
   }
 
   void AddTransfers(std::size_t number, const RoundRobinStage& found, JointStage& joint) const {

@@ -261,6 +261,63 @@ TEST(RoundRobinTest, FindsTheLeastOfAllPlansByPipersDefinition) {
   EXPECT_GT(impossible, 20);
 }
 
+// Parameters of a rank, rounded up, times a factor, rounded up; a thousandth too much for a whole number counts as it.
+int64_t CopiesOf(int64_t parameters, double factor) {
+  const double copies = static_cast<double>(parameters) * factor;
+  return static_cast<int64_t>(copies - std::floor(copies) <= 1e-3 ? std::floor(copies) : std::ceil(copies));
+}
+
+TEST(RoundRobinTest, CopiesOfParametersAreRoundedUpOnceForEachOperator) {
+  int found = 0;
+  for (uint64_t seed = 1; seed <= NumCases(400); ++seed) {
+    SCOPED_TRACE(seed);
+    PiperInput input = RandomInput(seed);
+    input.memory *= 10;
+    JointTestRequest request = RequestOf(input);
+    RandomStream random(seed, 23);
+    // Some of them a little more than a whole number; no product is just a thousandth above one.
+    const double factor = static_cast<double>(random.Between(0, 40'000)) / (seed % 3 == 0 ? 1e6 : 1e4) +
+                          static_cast<double>(random.Between(0, 3)) + 1.41421e-7;
+    MemoryModel& memory = request.problem.memory_model;
+    memory.weight_versions = static_cast<int32_t>(random.Between(1, 3));
+    memory.gradient_copies = static_cast<int32_t>(random.Between(0, 2));
+    memory.optimizer_bytes_per_parameter_byte = factor;
+    const absl::StatusOr<Plan> plan = Make(request);
+    if (InfeasibilityOf(plan.status()).has_value()) continue;
+    ++found;
+    ASSERT_TRUE(plan.ok()) << plan.status();
+    for (std::size_t s = 0; s < plan->stages.size(); ++s) {
+      const JointStage& stage = plan->joint->stages[s];
+      int64_t parameters = 0;
+      int64_t optimizer = 0;
+      for (const OperatorId op : plan->stages[s].operators) {
+        const auto& variants = input.nodes[op.index()].degree[stage.degrees.tensor - 1];
+        parameters += static_cast<int64_t>(variants[0].parameters);
+        optimizer += CopiesOf(static_cast<int64_t>(variants[0].parameters), factor);
+      }
+      EXPECT_EQ(stage.memory.parameters, parameters * *memory.weight_versions);
+      EXPECT_EQ(stage.memory.gradients, parameters * *memory.gradient_copies);
+      EXPECT_EQ(stage.memory.optimizer, optimizer);
+    }
+  }
+  EXPECT_GT(found, 100);
+}
+
+// One operator's optimizer is 5.0005 bytes, which counted as 6 in one place and as 5 in another.
+TEST(RoundRobinTest, FactorsALittleAboveAWholeNumber) {
+  JointTestRequest request = RequestOf(RandomInput(1));
+  request.graph.operators.resize(1);
+  request.graph.tensors.clear();
+  Operator& op = request.graph.operators.front();
+  op.variants.resize(1);
+  op.variants.front().parameter_bytes = 5;
+  op.variants.front().boundary_exchanges.clear();
+  request.problem.memory_model.optimizer_bytes_per_parameter_byte = 1.0001;
+  const absl::StatusOr<Plan> plan = Make(request);
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  EXPECT_EQ(plan->joint->stages.front().memory.optimizer, 5);
+}
+
 constexpr char kPublished[] = "workloads/piper/resnet.json";
 
 // Degree 1 of Piper's file, with another machine.
