@@ -2,7 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
+#include <functional>
+#include <set>
 #include <utility>
 #include <variant>
 
@@ -25,15 +26,46 @@ int64_t Whole(double value) {
   return std::max<int64_t>(0, static_cast<int64_t>(std::ceil(clamped - off)));
 }
 
+// Sizes of memory, the most first, that each stand for the ones down to the next: all of them, or as many as are told
+// apart, divided where they are furthest apart.
+std::vector<int64_t> FirstsOfGroups(const std::vector<int64_t>& sizes) {
+  std::vector<std::pair<int64_t, int64_t>> steps;
+  for (std::size_t i = 1; i < sizes.size(); ++i) steps.emplace_back(sizes[i] - sizes[i - 1], sizes[i]);
+  // The widest first, of these the largest sizes.
+  std::sort(steps.begin(), steps.end(),
+            [](const auto& a, const auto& b) { return a.first != b.first ? a.first < b.first : a.second > b.second; });
+  steps.resize(std::min(steps.size(), kMostRoundRobinMemories - 1));
+  std::vector<int64_t> firsts{sizes.front()};
+  for (const auto& [step, size] : steps) firsts.push_back(size);
+  std::sort(firsts.begin(), firsts.end(), std::greater<>());
+  return firsts;
+}
+
+// `bytes` of each device.
+std::vector<RoundRobinMemory> MemoriesOf(std::vector<int64_t> bytes, AlikeMemory alike) {
+  std::sort(bytes.begin(), bytes.end(), std::greater<>());
+  std::vector<int64_t> sizes = bytes;
+  sizes.erase(std::unique(sizes.begin(), sizes.end()), sizes.end());
+  const std::vector<int64_t> firsts = FirstsOfGroups(sizes);
+  std::vector<RoundRobinMemory> memories;
+  for (std::size_t i = 0; i < bytes.size(); ++i) {
+    if (memories.size() < firsts.size() && bytes[i] == firsts[memories.size()]) memories.push_back({.bytes = bytes[i]});
+    memories.back().devices = static_cast<int64_t>(i) + 1;
+    if (alike == AlikeMemory::kLeast) memories.back().bytes = bytes[i];
+  }
+  return memories;
+}
+
 class Builder {
  public:
   Builder(const OperatorGraph& graph, const Cluster& cluster, const ResolvedProblem& problem,
-          const std::vector<DeviceId>& devices)
+          const std::vector<DeviceId>& devices, AlikeMemory alike)
       : graph_(graph),
         cluster_(cluster),
         problem_(problem),
         joint_(Known(problem.joint)),
         devices_(devices),
+        alike_(alike),
         samples_(joint_.micro_batch_samples.front()) {}
 
   RoundRobinInstance Build() {
@@ -49,11 +81,7 @@ class Builder {
       const bool may_be = allowed.empty() || std::find(allowed.begin(), allowed.end(), degree) != allowed.end();
       if (may_be && instance_.micro_batches % degree == 0) instance_.data_degrees.push_back(degree);
     }
-    instance_.memory_bytes = UsableMemoryBytes(cluster_, devices_.front()).value_or(int64_t{1} << 61);
-    for (const DeviceId device : devices_) {
-      instance_.memory_bytes =
-          std::min(instance_.memory_bytes, UsableMemoryBytes(cluster_, device).value_or(int64_t{1} << 61));
-    }
+    AddMemories();
     instance_.reserved_bytes = problem_.memory_model.reserved_bytes;
     const auto& uniform = std::get<UniformInterconnect>(cluster_.interconnect);
     instance_.bytes_per_second = std::llround(std::clamp(Known(uniform.bandwidth_bytes_per_second), 1.0, 0x1p62));
@@ -71,6 +99,17 @@ class Builder {
     for (std::size_t i = 0; i < instance_.ids.size(); ++i) {
       position_[instance_.ids[i].index()] = static_cast<int32_t>(i);
     }
+  }
+
+  void AddMemories() {
+    std::vector<int64_t> bytes;
+    bytes.reserve(devices_.size());
+    for (const DeviceId device : devices_) {
+      bytes.push_back(UsableMemoryBytes(cluster_, device).value_or(int64_t{1} << 61));
+    }
+    const bool are_all_told_apart = std::set<int64_t>(bytes.begin(), bytes.end()).size() <= kMostRoundRobinMemories;
+    instance_.memories = MemoriesOf(std::move(bytes), alike_);
+    instance_.leaves_out_memory = alike_ == AlikeMemory::kLeast && !are_all_told_apart;
   }
 
   void AddEdges() {
@@ -143,6 +182,7 @@ class Builder {
   const ResolvedProblem& problem_;
   const JointSettings& joint_;
   const std::vector<DeviceId>& devices_;
+  const AlikeMemory alike_;
   const int64_t samples_;
   RoundRobinInstance instance_;
   // By number in the graph.
@@ -184,8 +224,9 @@ Violations WhatIsTooMuch(const RoundRobinInstance& instance) {
 }
 
 RoundRobinInstance MakeRoundRobinInstance(const OperatorGraph& graph, const Cluster& cluster,
-                                          const ResolvedProblem& problem, const std::vector<DeviceId>& devices) {
-  return Builder(graph, cluster, problem, devices).Build();
+                                          const ResolvedProblem& problem, const std::vector<DeviceId>& devices,
+                                          AlikeMemory alike) {
+  return Builder(graph, cluster, problem, devices, alike).Build();
 }
 
 }  // namespace planwright

@@ -54,6 +54,19 @@ struct RoundRobinBytes {
   int64_t leaving = 0;
 };
 
+// Devices that have as much memory at least.
+struct RoundRobinMemory {
+  int64_t bytes = 0;
+  int64_t devices = 0;
+};
+
+// What counts where devices have more sizes of memory than are told apart: the least of those that are taken together,
+// so that every plan fits, or the most, so that no plan is left out.
+enum class AlikeMemory { kLeast, kMost };
+
+// So many sizes of memory are told apart.
+inline constexpr std::size_t kMostRoundRobinMemories = 4;
+
 struct RoundRobinInstance {
   // Operators in the order of their names: positions in the graph.
   std::vector<OperatorId> ids;
@@ -67,7 +80,10 @@ struct RoundRobinInstance {
   std::vector<int32_t> data_degrees;
   int64_t micro_batches = 1;
   int64_t devices = 1;
-  int64_t memory_bytes = 0;
+  // The most bytes first; each has the devices of those before it as well, and the last one has all.
+  std::vector<RoundRobinMemory> memories;
+  // Some devices have more memory than `memories` says, so that other plans may fit.
+  bool leaves_out_memory = false;
   int64_t reserved_bytes = 0;
   int64_t bytes_per_second = 1;
   std::optional<int32_t> num_stages;
@@ -78,7 +94,8 @@ struct RoundRobinInstance {
 // `problem` has joint settings resolved (ResolveOperatorJoint) with one size of micro-batches. `devices`: those that
 // may be used, of one class. REQUIRES: no transformer; an interconnect that is uniform with a bandwidth.
 RoundRobinInstance MakeRoundRobinInstance(const OperatorGraph& graph, const Cluster& cluster,
-                                          const ResolvedProblem& problem, const std::vector<DeviceId>& devices);
+                                          const ResolvedProblem& problem, const std::vector<DeviceId>& devices,
+                                          AlikeMemory alike = AlikeMemory::kLeast);
 
 // Sums that leave what the search computes with, by where they are in a request; empty: none.
 Violations WhatIsTooMuch(const RoundRobinInstance& instance);

@@ -101,9 +101,9 @@ int64_t StageLoads::SparePs(const StageSums& sums, int32_t data, int64_t cap_ps)
   return static_cast<int64_t>(std::clamp<Wide>(spare, -1, kMostPs));
 }
 
-int64_t StageLoads::MissingBytes(const StageSums& sums, int64_t in_flight) const {
+int64_t StageLoads::MissingBytes(const StageSums& sums, int64_t in_flight, std::size_t number) const {
   const Wide held = Wide{sums.kept_bytes} * in_flight + sums.fixed_bytes + instance_.reserved_bytes;
-  return static_cast<int64_t>(std::min<Wide>(held - instance_.memory_bytes, kMostPs));
+  return static_cast<int64_t>(std::min<Wide>(held - instance_.memories[number].bytes, kMostPs));
 }
 
 const std::vector<AgainItem>& StageLoads::SortedItems(std::size_t degree, int64_t in_flight) {
