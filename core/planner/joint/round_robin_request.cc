@@ -331,6 +331,15 @@ absl::Status NoPlan(const RoundRobinInstance& instance, const RoundRobinOutcome&
   return NoProof(instance, outcome, limits);
 }
 
+StopReason WhyStopped(const RoundRobinOutcome& outcome, const SolverOptions& options, const SolveLimits& limits) {
+  if (outcome.bound_ps == outcome.load_ps) return StopReason::kOptimal;
+  if (outcome.is_interrupted) {
+    return limits.stop.stop_requested() ? StopReason::kCancelled : StopReason::kTimeLimit;
+  }
+  const double gap = RelativeGap(Picoseconds(outcome.load_ps), Picoseconds(outcome.bound_ps));
+  return gap <= options.relative_gap * (1 + 1e-9) ? StopReason::kGapReached : StopReason::kExhausted;
+}
+
 void Note(const RoundRobinOutcome& outcome, const SolverOptions& options, const SolveLimits& limits,
           Provenance& provenance) {
   provenance.algorithm = kRoundRobinAlgorithm;
@@ -338,10 +347,7 @@ void Note(const RoundRobinOutcome& outcome, const SolverOptions& options, const 
   provenance.seed = options.seed;
   provenance.proven_optimal = outcome.bound_ps == outcome.load_ps;
   provenance.counters = outcome.counters;
-  provenance.stop_reason = StopReason::kExhausted;
-  if (outcome.is_interrupted) provenance.stop_reason = StopReason::kTimeLimit;
-  if (outcome.is_interrupted && limits.stop.stop_requested()) provenance.stop_reason = StopReason::kCancelled;
-  if (provenance.proven_optimal) provenance.stop_reason = StopReason::kOptimal;
+  provenance.stop_reason = WhyStopped(outcome, options, limits);
 }
 
 absl::StatusOr<Plan> Verified(const OperatorGraph& graph, const Cluster& cluster, Plan plan) {

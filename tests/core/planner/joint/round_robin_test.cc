@@ -405,6 +405,22 @@ TEST(RoundRobinTest, FewDevicesAreThoseWithTheMostMemory) {
   EXPECT_TRUE(plan->provenance.proven_optimal);
 }
 
+TEST(RoundRobinTest, SaysThatTheGapIsReached) {
+  int reached = 0;
+  for (uint64_t seed = 1; seed <= NumCases(200); ++seed) {
+    SCOPED_TRACE(seed);
+    JointTestRequest request = RequestOf(RandomInput(seed));
+    request.options.relative_gap = 0.3;
+    const absl::StatusOr<Plan> plan = Make(request);
+    if (!plan.ok()) continue;
+    const double gap = RelativeGap(plan->objective, plan->lower_bound);
+    EXPECT_LE(gap, 0.3 + 1e-9);
+    EXPECT_EQ(plan->provenance.stop_reason, gap == 0 ? StopReason::kOptimal : StopReason::kGapReached);
+    reached += gap == 0 ? 0 : 1;
+  }
+  EXPECT_GT(reached, 10);
+}
+
 // Parameters of a rank, rounded up, times a factor, rounded up; a thousandth too much for a whole number counts as it.
 int64_t CopiesOf(int64_t parameters, double factor) {
   const double copies = static_cast<double>(parameters) * factor;
