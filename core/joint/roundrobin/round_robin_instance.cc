@@ -42,7 +42,7 @@ std::vector<int64_t> FirstsOfGroups(const std::vector<int64_t>& sizes) {
 }
 
 // `bytes` of each device.
-std::vector<RoundRobinMemory> MemoriesOf(std::vector<int64_t> bytes, AlikeMemory alike) {
+std::vector<RoundRobinMemory> MemoriesOf(std::vector<int64_t> bytes) {
   std::sort(bytes.begin(), bytes.end(), std::greater<>());
   std::vector<int64_t> sizes = bytes;
   sizes.erase(std::unique(sizes.begin(), sizes.end()), sizes.end());
@@ -50,8 +50,7 @@ std::vector<RoundRobinMemory> MemoriesOf(std::vector<int64_t> bytes, AlikeMemory
   std::vector<RoundRobinMemory> memories;
   for (std::size_t i = 0; i < bytes.size(); ++i) {
     if (memories.size() < firsts.size() && bytes[i] == firsts[memories.size()]) memories.push_back({.bytes = bytes[i]});
-    memories.back().devices = static_cast<int64_t>(i) + 1;
-    if (alike == AlikeMemory::kLeast) memories.back().bytes = bytes[i];
+    memories.back() = {.bytes = bytes[i], .devices = static_cast<int64_t>(i) + 1};
   }
   return memories;
 }
@@ -59,13 +58,12 @@ std::vector<RoundRobinMemory> MemoriesOf(std::vector<int64_t> bytes, AlikeMemory
 class Builder {
  public:
   Builder(const OperatorGraph& graph, const Cluster& cluster, const ResolvedProblem& problem,
-          const std::vector<DeviceId>& devices, AlikeMemory alike)
+          const std::vector<DeviceId>& devices)
       : graph_(graph),
         cluster_(cluster),
         problem_(problem),
         joint_(Known(problem.joint)),
         devices_(devices),
-        alike_(alike),
         samples_(joint_.micro_batch_samples.front()) {}
 
   RoundRobinInstance Build() {
@@ -108,8 +106,9 @@ class Builder {
       bytes.push_back(UsableMemoryBytes(cluster_, device).value_or(int64_t{1} << 61));
     }
     const bool are_all_told_apart = std::set<int64_t>(bytes.begin(), bytes.end()).size() <= kMostRoundRobinMemories;
-    instance_.memories = MemoriesOf(std::move(bytes), alike_);
-    instance_.leaves_out_memory = alike_ == AlikeMemory::kLeast && !are_all_told_apart;
+    instance_.leaves_out_memory = !are_all_told_apart;
+    instance_.most_memory_bytes = *std::max_element(bytes.begin(), bytes.end());
+    instance_.memories = MemoriesOf(std::move(bytes));
   }
 
   void AddEdges() {
@@ -182,7 +181,6 @@ class Builder {
   const ResolvedProblem& problem_;
   const JointSettings& joint_;
   const std::vector<DeviceId>& devices_;
-  const AlikeMemory alike_;
   const int64_t samples_;
   RoundRobinInstance instance_;
   // By number in the graph.
@@ -224,9 +222,14 @@ Violations WhatIsTooMuch(const RoundRobinInstance& instance) {
 }
 
 RoundRobinInstance MakeRoundRobinInstance(const OperatorGraph& graph, const Cluster& cluster,
-                                          const ResolvedProblem& problem, const std::vector<DeviceId>& devices,
-                                          AlikeMemory alike) {
-  return Builder(graph, cluster, problem, devices, alike).Build();
+                                          const ResolvedProblem& problem, const std::vector<DeviceId>& devices) {
+  return Builder(graph, cluster, problem, devices).Build();
+}
+
+RoundRobinInstance WithMostMemory(RoundRobinInstance instance) {
+  instance.memories = {{.bytes = instance.most_memory_bytes, .devices = instance.devices}};
+  instance.leaves_out_memory = false;
+  return instance;
 }
 
 }  // namespace planwright

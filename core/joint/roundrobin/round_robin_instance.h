@@ -60,11 +60,7 @@ struct RoundRobinMemory {
   int64_t devices = 0;
 };
 
-// What counts where devices have more sizes of memory than are told apart: the least of those that are taken together,
-// so that every plan fits, or the most, so that no plan is left out.
-enum class AlikeMemory { kLeast, kMost };
-
-// So many sizes of memory are told apart.
+// So many sizes of memory are told apart; of more, those that are nearest to each other count as the least of them.
 inline constexpr std::size_t kMostRoundRobinMemories = 4;
 
 struct RoundRobinInstance {
@@ -84,6 +80,8 @@ struct RoundRobinInstance {
   std::vector<RoundRobinMemory> memories;
   // Some devices have more memory than `memories` says, so that other plans may fit.
   bool leaves_out_memory = false;
+  // Of the device that has most.
+  int64_t most_memory_bytes = 0;
   int64_t reserved_bytes = 0;
   int64_t bytes_per_second = 1;
   std::optional<int32_t> num_stages;
@@ -94,8 +92,10 @@ struct RoundRobinInstance {
 // `problem` has joint settings resolved (ResolveOperatorJoint) with one size of micro-batches. `devices`: those that
 // may be used, of one class. REQUIRES: no transformer; an interconnect that is uniform with a bandwidth.
 RoundRobinInstance MakeRoundRobinInstance(const OperatorGraph& graph, const Cluster& cluster,
-                                          const ResolvedProblem& problem, const std::vector<DeviceId>& devices,
-                                          AlikeMemory alike = AlikeMemory::kLeast);
+                                          const ResolvedProblem& problem, const std::vector<DeviceId>& devices);
+
+// As if every device had the most memory: what is proven of that holds.
+RoundRobinInstance WithMostMemory(RoundRobinInstance instance);
 
 // Sums that leave what the search computes with, by where they are in a request; empty: none.
 Violations WhatIsTooMuch(const RoundRobinInstance& instance);

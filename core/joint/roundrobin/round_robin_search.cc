@@ -27,6 +27,9 @@ constexpr double kFirstGap = 1e-2;
 // Caps grow by this until a plan is found, and shrink by halves of the gap down to this.
 constexpr double kGrowth = 1.25;
 constexpr double kSmallGap = 1e-3;
+// Labels of all ideals together where devices have several sizes of memory, and of each at least.
+constexpr std::size_t kMostLabels = 100'000;
+constexpr std::size_t kLeastLabels = 32;
 
 // By RoundRobinInstance::memories.
 using Counts = std::array<int64_t, kMostRoundRobinMemories>;
@@ -59,13 +62,14 @@ class Search {
         words_(1 + static_cast<int64_t>(instance.size() / 64)),
         list_(std::move(list)),
         loads_(instance, list_),
-        may_prove_(list_.is_complete && !instance.leaves_out_memory) {}
+        may_prove_(list_.is_complete && !instance.leaves_out_memory),
+        most_labels_(std::max(kLeastLabels, kMostLabels / list_.ideals.size())) {}
 
   // Goes on from the best plan that is known.
   RoundRobinOutcome Run(RoundRobinOutcome known) {
     outcome_ = std::move(known);
     outcome_.counters["ideals"] = static_cast<int64_t>(list_.ideals.size());
-    outcome_.bound_ps = refuted_below_ = FreeBound();
+    outcome_.bound_ps = refuted_below_ = std::max(outcome_.bound_ps, FreeBound());
     // Nothing takes longer than everything on one device.
     const int64_t longest = MostLoad();
     const int64_t most = outcome_.stages.has_value() ? outcome_.load_ps - 1 : std::min(longest, kMostRoundRobinPs);
@@ -122,18 +126,17 @@ class Search {
     return static_cast<int64_t>(std::min(std::ceil(sum), static_cast<double>(kMostSum)));
   }
 
-  // What is not refuted among these ideals is bisected.
+  // What is not refuted among these ideals is bisected; what cannot be refuted is not looked at again.
   void Close() {
-    while (refuted_below_ < outcome_.load_ps && !outcome_.is_interrupted) {
+    int64_t low = refuted_below_;
+    while (low < outcome_.load_ps && !outcome_.is_interrupted) {
       const int64_t load = outcome_.load_ps;
-      const double gap = static_cast<double>(load - refuted_below_) / static_cast<double>(load);
+      const double gap = static_cast<double>(load - low) / static_cast<double>(load);
       if (gap <= relative_gap_ || (!is_certain_ && gap <= kSmallGap)) break;
-      const int64_t cap = gap > kSmallGap ? refuted_below_ + (load - refuted_below_) / 2 : load - 1;
+      const int64_t cap = gap > kSmallGap ? low + (load - low) / 2 : load - 1;
       if (Pass(cap) || outcome_.is_interrupted) continue;
-      const int64_t low = refuted_below_;
       Refute(cap);
-      // What cannot be refuted is left open.
-      if (refuted_below_ == low) break;
+      low = cap + 1;
     }
     outcome_.is_proven = outcome_.bound_ps == outcome_.load_ps;
   }
@@ -263,7 +266,11 @@ class Search {
   // Labels that it beats stay where nothing refers to them yet: no stage has been added before them.
   void Insert(std::size_t ideal, const Label& label) {
     std::erase_if(labels_[ideal], [&](const Label& other) { return Beats(label, other); });
-    labels_[ideal].push_back(label);
+    if (instance_.memories.size() > 1 && labels_[ideal].size() >= most_labels_) {
+      is_pass_certain_ = false;
+    } else {
+      labels_[ideal].push_back(label);
+    }
   }
 
   bool TakePlan(std::size_t number, int64_t cap) {
@@ -342,6 +349,8 @@ class Search {
   StageLoads loads_;
   // What is not found among these ideals is not there.
   const bool may_prove_;
+  // Of an ideal, where devices have several sizes of memory.
+  const std::size_t most_labels_;
   // By ideal.
   std::vector<std::vector<Label>> labels_;
   // Every choice of what is computed again was decided, in this pass and in all.
@@ -370,6 +379,20 @@ void Improve(const RoundRobinInstance& instance, const std::function<IdealList()
   outcome = search->Run(std::move(outcome));
 }
 
+// Adds what is proven where every device has the most memory.
+void ProveWithMostMemory(const RoundRobinInstance& instance, double relative_gap, const SolveLimits& limits,
+                         RoundRobinOutcome& outcome) {
+  const RoundRobinOutcome proofs = SearchRoundRobin(WithMostMemory(instance), relative_gap, limits);
+  outcome.is_interrupted = proofs.is_interrupted;
+  outcome.bound_ps = std::max(outcome.bound_ps, proofs.bound_ps);
+  if (outcome.stages.has_value()) {
+    outcome.bound_ps = std::min(outcome.bound_ps, outcome.load_ps);
+    outcome.is_proven = outcome.bound_ps == outcome.load_ps;
+  } else {
+    outcome.is_proven = proofs.is_proven && !proofs.stages.has_value();
+  }
+}
+
 }  // namespace
 
 RoundRobinOutcome SearchRoundRobin(const RoundRobinInstance& instance, double relative_gap, const SolveLimits& limits,
@@ -382,8 +405,15 @@ RoundRobinOutcome SearchRoundRobin(const RoundRobinInstance& instance, double re
     if (outcome.is_interrupted || outcome.is_proven) return outcome;
     if (pieces >= instance.size()) break;
   }
+  const bool is_unlike = instance.memories.size() > 1;
+  const bool has_plan = outcome.stages.has_value();
+  // Where nothing fits, that tells so sooner than the search does.
+  if (is_unlike && !has_plan) ProveWithMostMemory(instance, relative_gap, limits, outcome);
+  if (outcome.is_interrupted || outcome.is_proven) return outcome;
   Improve(
       instance, [&] { return IdealsOf(instance, kMostIdeals); }, relative_gap, limits, on_plan, outcome);
+  const bool is_open = !outcome.is_interrupted && !outcome.is_proven;
+  if (is_unlike && has_plan && is_open) ProveWithMostMemory(instance, relative_gap, limits, outcome);
   return outcome;
 }
 

@@ -33,7 +33,7 @@ struct RoundRobinOutcome {
   std::optional<std::vector<RoundRobinStage>> stages;
   int64_t load_ps = 0;
   // No plan takes less. Without stages and not interrupted: there is no plan, where `is_proven`. Where memory is left
-  // out, it is not proven impossible that some plan fits, and the bound is that of work and of the largest operator.
+  // out, what is proven holds for devices that all have the most.
   int64_t bound_ps = 0;
   bool is_proven = false;
   // Without stages: there may be some that take more than kMostRoundRobinPs.

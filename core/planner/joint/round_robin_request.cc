@@ -282,29 +282,15 @@ std::string OptimizerText(const ResolvedProblem& problem, const RoundRobinInstan
                       outcome.stages.has_value() ? ", and without it they fit (--memory_preset=sgd)" : "");
 }
 
-// Adds what is proven with more memory than there is, which holds with less. `roomier`: the instance with more.
-void AddProofs(const RoundRobinInstance& roomier, double relative_gap, const SolveLimits& limits,
-               RoundRobinOutcome& outcome) {
-  if (outcome.is_interrupted || outcome.is_proven) return;
-  const RoundRobinOutcome proofs = SearchRoundRobin(roomier, relative_gap, limits, [](const RoundRobinOutcome&) {});
-  outcome.is_interrupted = proofs.is_interrupted;
-  if (outcome.stages.has_value()) {
-    outcome.bound_ps = std::clamp(proofs.bound_ps, outcome.bound_ps, outcome.load_ps);
-    outcome.is_proven = outcome.bound_ps == outcome.load_ps;
-  } else {
-    outcome.is_proven = !proofs.stages.has_value() && proofs.is_proven;
-  }
-}
-
 absl::Status NoProof(const RoundRobinInstance& instance, const RoundRobinOutcome& outcome, const SolveLimits& limits) {
   if (limits.stop.stop_requested()) return absl::CancelledError("cancelled before a plan was found");
   constexpr char kNothing[] = "no plan was found, and none is proven impossible";
   if (outcome.is_interrupted) return NoPlanFoundError(kNothing, SpentLimit::kTime);
-  if (!instance.leaves_out_memory) return NoPlanFoundError(kNothing);
-  return NoPlanFoundError(absl::StrCat(kNothing, ": of more than ", kMostRoundRobinMemories,
-                                       " sizes of memory, those of devices that are taken together count as the least "
-                                       "of them; fewer sizes may help (problem.devices_to_use), or more devices that "
-                                       "have the most"));
+  if (instance.memories.size() == 1) return NoPlanFoundError(kNothing);
+  return NoPlanFoundError(absl::StrCat(kNothing,
+                                       ": of devices with several sizes of memory not every way to share them out was "
+                                       "looked at; fewer sizes may help (problem.devices_to_use), and so may more "
+                                       "devices that have the most"));
 }
 
 absl::Status NoPlan(const RoundRobinInstance& instance, const RoundRobinOutcome& outcome, const SolveLimits& limits,
@@ -343,7 +329,7 @@ StopReason WhyStopped(const RoundRobinOutcome& outcome, const SolverOptions& opt
 void Note(const RoundRobinOutcome& outcome, const SolverOptions& options, const SolveLimits& limits,
           Provenance& provenance) {
   provenance.algorithm = kRoundRobinAlgorithm;
-  provenance.algorithm_version = "1";
+  provenance.algorithm_version = "2";
   provenance.seed = options.seed;
   provenance.proven_optimal = outcome.bound_ps == outcome.load_ps;
   provenance.counters = outcome.counters;
@@ -393,7 +379,7 @@ absl::StatusOr<Plan> MakeRoundRobinPlan(const OperatorGraph& graph, const Cluste
     return Verified(graph, cluster, std::move(plan));
   };
   absl::Status incumbent_status;
-  RoundRobinOutcome outcome =
+  const RoundRobinOutcome outcome =
       SearchRoundRobin(instance, options.relative_gap, limits, [&](const RoundRobinOutcome& found) {
         if (!incumbent_status.ok()) return;
         const absl::StatusOr<Plan> plan = plan_of(found);
@@ -401,10 +387,6 @@ absl::StatusOr<Plan> MakeRoundRobinPlan(const OperatorGraph& graph, const Cluste
         if (plan.ok()) on_incumbent(*plan);
       });
   RETURN_IF_ERROR(incumbent_status);
-  if (instance.leaves_out_memory) {
-    AddProofs(MakeRoundRobinInstance(graph, cluster, problem, devices, AlikeMemory::kMost), options.relative_gap,
-              limits, outcome);
-  }
   if (outcome.stages.has_value()) return plan_of(outcome);
   return NoPlan(instance, outcome, limits, [&] {
     ResolvedProblem lighter = problem;
