@@ -2,7 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
+#include <functional>
+#include <set>
 #include <utility>
 #include <variant>
 
@@ -23,6 +24,35 @@ int64_t Whole(double value) {
   const double clamped = std::min(value, 1.5 * kMost);
   const double off = std::max(1e-3, 1e-14 * clamped);
   return std::max<int64_t>(0, static_cast<int64_t>(std::ceil(clamped - off)));
+}
+
+// Sizes of memory, the most first, that each stand for the ones down to the next: all of them, or as many as are told
+// apart, divided where they are furthest apart.
+std::vector<int64_t> FirstsOfGroups(const std::vector<int64_t>& sizes) {
+  std::vector<std::pair<int64_t, int64_t>> steps;
+  for (std::size_t i = 1; i < sizes.size(); ++i) steps.emplace_back(sizes[i] - sizes[i - 1], sizes[i]);
+  // The widest first, of these the largest sizes.
+  std::sort(steps.begin(), steps.end(),
+            [](const auto& a, const auto& b) { return a.first != b.first ? a.first < b.first : a.second > b.second; });
+  steps.resize(std::min(steps.size(), kMostRoundRobinMemories - 1));
+  std::vector<int64_t> firsts{sizes.front()};
+  for (const auto& [step, size] : steps) firsts.push_back(size);
+  std::sort(firsts.begin(), firsts.end(), std::greater<>());
+  return firsts;
+}
+
+// `bytes` of each device.
+std::vector<RoundRobinMemory> MemoriesOf(std::vector<int64_t> bytes) {
+  std::sort(bytes.begin(), bytes.end(), std::greater<>());
+  std::vector<int64_t> sizes = bytes;
+  sizes.erase(std::unique(sizes.begin(), sizes.end()), sizes.end());
+  const std::vector<int64_t> firsts = FirstsOfGroups(sizes);
+  std::vector<RoundRobinMemory> memories;
+  for (std::size_t i = 0; i < bytes.size(); ++i) {
+    if (memories.size() < firsts.size() && bytes[i] == firsts[memories.size()]) memories.push_back({.bytes = bytes[i]});
+    memories.back() = {.bytes = bytes[i], .devices = static_cast<int64_t>(i) + 1};
+  }
+  return memories;
 }
 
 class Builder {
@@ -49,11 +79,7 @@ class Builder {
       const bool may_be = allowed.empty() || std::find(allowed.begin(), allowed.end(), degree) != allowed.end();
       if (may_be && instance_.micro_batches % degree == 0) instance_.data_degrees.push_back(degree);
     }
-    instance_.memory_bytes = UsableMemoryBytes(cluster_, devices_.front()).value_or(int64_t{1} << 61);
-    for (const DeviceId device : devices_) {
-      instance_.memory_bytes =
-          std::min(instance_.memory_bytes, UsableMemoryBytes(cluster_, device).value_or(int64_t{1} << 61));
-    }
+    AddMemories();
     instance_.reserved_bytes = problem_.memory_model.reserved_bytes;
     const auto& uniform = std::get<UniformInterconnect>(cluster_.interconnect);
     instance_.bytes_per_second = std::llround(std::clamp(Known(uniform.bandwidth_bytes_per_second), 1.0, 0x1p62));
@@ -71,6 +97,18 @@ class Builder {
     for (std::size_t i = 0; i < instance_.ids.size(); ++i) {
       position_[instance_.ids[i].index()] = static_cast<int32_t>(i);
     }
+  }
+
+  void AddMemories() {
+    std::vector<int64_t> bytes;
+    bytes.reserve(devices_.size());
+    for (const DeviceId device : devices_) {
+      bytes.push_back(UsableMemoryBytes(cluster_, device).value_or(int64_t{1} << 61));
+    }
+    const bool are_all_told_apart = std::set<int64_t>(bytes.begin(), bytes.end()).size() <= kMostRoundRobinMemories;
+    instance_.leaves_out_memory = !are_all_told_apart;
+    instance_.most_memory_bytes = *std::max_element(bytes.begin(), bytes.end());
+    instance_.memories = MemoriesOf(std::move(bytes));
   }
 
   void AddEdges() {
@@ -117,22 +155,23 @@ class Builder {
 
   RoundRobinOperator Priced(const OperatorShare& share) const {
     const ResolvedMemory& memory = problem_.memory_model;
-    const int64_t state = Whole(share.parameters * memory.weight_versions) +
-                          Whole(share.parameters * memory.gradient_copies) +
-                          Whole(share.parameters * memory.optimizer_bytes_per_parameter_byte);
-    const auto fixed = [&](double workspace) { return state + Whole(workspace); };
+    const int64_t parameters = Whole(share.parameters);
+    const auto copies = [&](double factor) { return Whole(static_cast<double>(parameters) * factor); };
     RoundRobinOperator op{.forward_ps = Whole(share.forward),
                           .backward_ps = Whole(share.backward),
-                          .parameter_bytes = Whole(share.parameters),
+                          .parameter_bytes = parameters,
                           .kept_bytes = Whole(share.kept),
-                          .fixed_bytes = fixed(share.workspace),
+                          .versions_bytes = copies(memory.weight_versions),
+                          .gradients_bytes = copies(memory.gradient_copies),
+                          .optimizer_bytes = copies(memory.optimizer_bytes_per_parameter_byte),
+                          .workspace_bytes = Whole(share.workspace),
                           .again = std::nullopt};
     const std::vector<LayerRecomputation>& modes = joint_.recomputation;
     const bool may_be = std::find(modes.begin(), modes.end(), LayerRecomputation::kFull) != modes.end();
     if (share.again.has_value() && may_be) {
       op.again = {.extra_ps = Whole(share.again->extra),
                   .kept_bytes = Whole(share.again->kept),
-                  .fixed_bytes = fixed(share.again->workspace)};
+                  .workspace_bytes = Whole(share.again->workspace)};
     }
     return op;
   }
@@ -162,11 +201,11 @@ Violations WhatIsTooMuch(const RoundRobinInstance& instance) {
     for (const auto& op : instance.operators[degree]) {
       if (!op.has_value()) continue;
       time += static_cast<double>(op->forward_ps) + static_cast<double>(op->backward_ps);
-      held += static_cast<double>(op->kept_bytes) + static_cast<double>(op->fixed_bytes) +
+      held += static_cast<double>(op->kept_bytes) + static_cast<double>(op->fixed_bytes()) +
               static_cast<double>(op->parameter_bytes);
       if (!op->again.has_value()) continue;
       time += static_cast<double>(op->again->extra_ps);
-      held += static_cast<double>(op->again->kept_bytes) + static_cast<double>(op->again->fixed_bytes);
+      held += static_cast<double>(op->again->kept_bytes) + static_cast<double>(op->again->workspace_bytes);
     }
     for (const RoundRobinBytes& bytes : instance.edge_bytes[degree]) {
       sent += static_cast<double>(bytes.entering) + static_cast<double>(bytes.leaving);
@@ -185,6 +224,12 @@ Violations WhatIsTooMuch(const RoundRobinInstance& instance) {
 RoundRobinInstance MakeRoundRobinInstance(const OperatorGraph& graph, const Cluster& cluster,
                                           const ResolvedProblem& problem, const std::vector<DeviceId>& devices) {
   return Builder(graph, cluster, problem, devices).Build();
+}
+
+RoundRobinInstance WithMostMemory(RoundRobinInstance instance) {
+  instance.memories = {{.bytes = instance.most_memory_bytes, .devices = instance.devices}};
+  instance.leaves_out_memory = false;
+  return instance;
 }
 
 }  // namespace planwright

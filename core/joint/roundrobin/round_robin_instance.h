@@ -21,19 +21,24 @@ struct RoundRobinOperator {
   struct Again {
     int64_t extra_ps = 0;
     int64_t kept_bytes = 0;
-    int64_t fixed_bytes = 0;
+    int64_t workspace_bytes = 0;
   };
 
   int64_t forward_ps = 0;
   int64_t backward_ps = 0;
   // The parameters whose gradients the replicas reduce.
   int64_t parameter_bytes = 0;
-  // Bytes for each micro-batch in flight; fixed, however many there are: parameters, gradients, optimizer, workspace.
+  // For each micro-batch in flight.
   int64_t kept_bytes = 0;
-  int64_t fixed_bytes = 0;
+  // However many are in flight: all copies of the parameters, of their gradients, what the optimizer keeps.
+  int64_t versions_bytes = 0;
+  int64_t gradients_bytes = 0;
+  int64_t optimizer_bytes = 0;
+  int64_t workspace_bytes = 0;
   std::optional<Again> again;
 
   int64_t time_ps() const { return forward_ps + backward_ps; }
+  int64_t fixed_bytes() const { return versions_bytes + gradients_bytes + optimizer_bytes + workspace_bytes; }
 };
 
 // A tensor and one of its readers.
@@ -49,6 +54,15 @@ struct RoundRobinBytes {
   int64_t leaving = 0;
 };
 
+// Devices that have as much memory at least.
+struct RoundRobinMemory {
+  int64_t bytes = 0;
+  int64_t devices = 0;
+};
+
+// So many sizes of memory are told apart; of more, those that are nearest to each other count as the least of them.
+inline constexpr std::size_t kMostRoundRobinMemories = 4;
+
 struct RoundRobinInstance {
   // Operators in the order of their names: positions in the graph.
   std::vector<OperatorId> ids;
@@ -62,7 +76,12 @@ struct RoundRobinInstance {
   std::vector<int32_t> data_degrees;
   int64_t micro_batches = 1;
   int64_t devices = 1;
-  int64_t memory_bytes = 0;
+  // The most bytes first; each has the devices of those before it as well, and the last one has all.
+  std::vector<RoundRobinMemory> memories;
+  // Some devices have more memory than `memories` says, so that other plans may fit.
+  bool leaves_out_memory = false;
+  // Of the device that has most.
+  int64_t most_memory_bytes = 0;
   int64_t reserved_bytes = 0;
   int64_t bytes_per_second = 1;
   std::optional<int32_t> num_stages;
@@ -74,6 +93,9 @@ struct RoundRobinInstance {
 // may be used, of one class. REQUIRES: no transformer; an interconnect that is uniform with a bandwidth.
 RoundRobinInstance MakeRoundRobinInstance(const OperatorGraph& graph, const Cluster& cluster,
                                           const ResolvedProblem& problem, const std::vector<DeviceId>& devices);
+
+// As if every device had the most memory: what is proven of that holds.
+RoundRobinInstance WithMostMemory(RoundRobinInstance instance);
 
 // Sums that leave what the search computes with, by where they are in a request; empty: none.
 Violations WhatIsTooMuch(const RoundRobinInstance& instance);

@@ -27,18 +27,28 @@ constexpr double kFirstGap = 1e-2;
 // Caps grow by this until a plan is found, and shrink by halves of the gap down to this.
 constexpr double kGrowth = 1.25;
 constexpr double kSmallGap = 1e-3;
+// Labels of all ideals together where devices have several sizes of memory, and of each at least.
+constexpr std::size_t kMostLabels = 100'000;
+constexpr std::size_t kLeastLabels = 32;
+
+// By RoundRobinInstance::memories.
+using Counts = std::array<int64_t, kMostRoundRobinMemories>;
 
 // How the operators behind an ideal are held.
 struct Label {
-  int64_t devices = 0;
+  // Devices of the stages that need as much memory, or more. As many as there are have it, which is enough: a stage
+  // that needs most takes those that have most.
+  Counts devices = {};
   // Data ranks of the stages.
   int64_t ranks = 0;
   int32_t stages = 0;
-  // The first of these stages: the ideal behind it, its label there, its tensor degree's position, and its data degree.
+  // The first of these stages: the ideal behind it, its label there, its tensor degree's position, its data degree, and
+  // the memory that it needs.
   std::size_t behind = 0;
   std::size_t next = 0;
   std::size_t degree = 0;
   int32_t data = 1;
+  std::size_t memory = 0;
 };
 
 class Search {
@@ -51,13 +61,15 @@ class Search {
         on_plan_(on_plan),
         words_(1 + static_cast<int64_t>(instance.size() / 64)),
         list_(std::move(list)),
-        loads_(instance, list_) {}
+        loads_(instance, list_),
+        may_prove_(list_.is_complete && !instance.leaves_out_memory),
+        most_labels_(std::max(kLeastLabels, kMostLabels / list_.ideals.size())) {}
 
   // Goes on from the best plan that is known.
   RoundRobinOutcome Run(RoundRobinOutcome known) {
     outcome_ = std::move(known);
     outcome_.counters["ideals"] = static_cast<int64_t>(list_.ideals.size());
-    outcome_.bound_ps = refuted_below_ = FreeBound();
+    outcome_.bound_ps = refuted_below_ = std::max(outcome_.bound_ps, FreeBound());
     // Nothing takes longer than everything on one device.
     const int64_t longest = MostLoad();
     const int64_t most = outcome_.stages.has_value() ? outcome_.load_ps - 1 : std::min(longest, kMostRoundRobinPs);
@@ -71,7 +83,7 @@ class Search {
       Close();
     } else {
       outcome_.may_take_longer = longest > kMostRoundRobinPs;
-      outcome_.is_proven = !outcome_.is_interrupted && is_certain_ && list_.is_complete && !outcome_.may_take_longer;
+      outcome_.is_proven = !outcome_.is_interrupted && is_certain_ && may_prove_ && !outcome_.may_take_longer;
     }
     outcome_.counters["passes"] += passes_;
     return std::move(outcome_);
@@ -114,18 +126,17 @@ class Search {
     return static_cast<int64_t>(std::min(std::ceil(sum), static_cast<double>(kMostSum)));
   }
 
-  // What is not refuted among these ideals is bisected.
+  // What is not refuted among these ideals is bisected; what cannot be refuted is not looked at again.
   void Close() {
-    while (refuted_below_ < outcome_.load_ps && !outcome_.is_interrupted) {
+    int64_t low = refuted_below_;
+    while (low < outcome_.load_ps && !outcome_.is_interrupted) {
       const int64_t load = outcome_.load_ps;
-      const double gap = static_cast<double>(load - refuted_below_) / static_cast<double>(load);
+      const double gap = static_cast<double>(load - low) / static_cast<double>(load);
       if (gap <= relative_gap_ || (!is_certain_ && gap <= kSmallGap)) break;
-      const int64_t cap = gap > kSmallGap ? refuted_below_ + (load - refuted_below_) / 2 : load - 1;
+      const int64_t cap = gap > kSmallGap ? low + (load - low) / 2 : load - 1;
       if (Pass(cap) || outcome_.is_interrupted) continue;
-      const int64_t low = refuted_below_;
       Refute(cap);
-      // What cannot be refuted is left open.
-      if (refuted_below_ == low) break;
+      low = cap + 1;
     }
     outcome_.is_proven = outcome_.bound_ps == outcome_.load_ps;
   }
@@ -133,7 +144,7 @@ class Search {
   void Refute(int64_t cap) {
     if (!is_pass_certain_) return;
     refuted_below_ = std::max(refuted_below_, cap + 1);
-    if (list_.is_complete) outcome_.bound_ps = refuted_below_;
+    if (may_prove_) outcome_.bound_ps = refuted_below_;
   }
 
   // Whether there is a plan without a load above `cap`, which becomes the outcome's.
@@ -171,35 +182,66 @@ class Search {
       const StageSpan span{before, behind, degree};
       const std::optional<StageSums> sums = loads_.SumsOf(span);
       if (!sums.has_value()) continue;
-      for (std::size_t label = 0; label < labels_[behind].size(); ++label) ExtendLabel(span, *sums, label, cap);
+      for (std::size_t label = 0; label < labels_[behind].size(); ++label) {
+        // The least memory first: what fits it leaves more to others.
+        for (std::size_t memory = instance_.memories.size(); memory-- > 0;) {
+          ExtendLabel(span, *sums, {label, memory}, cap);
+        }
+      }
     }
   }
 
-  void ExtendLabel(const StageSpan& span, const StageSums& sums, std::size_t number, int64_t cap) {
-    const Label& label = labels_[span.behind][number];
-    const int64_t tensor = instance_.tensor_degrees[span.degree];
+  // A label by number, and the memory of the stage before it.
+  struct Extension {
+    std::size_t label = 0;
+    std::size_t memory = 0;
+  };
+
+  void ExtendLabel(const StageSpan& span, const StageSums& sums, const Extension& extension, int64_t cap) {
+    const Label& label = labels_[span.behind][extension.label];
     if (instance_.num_stages.has_value() && label.stages >= *instance_.num_stages) return;
     for (const int32_t data : instance_.data_degrees) {
-      const int64_t devices = label.devices + tensor * data;
+      const Counts devices =
+          WithMore(label.devices, int64_t{instance_.tensor_degrees[span.degree]} * data, extension.memory);
       const int64_t ranks = label.ranks + data;
-      if (devices > instance_.devices || ranks > instance_.micro_batches || poller_.ShouldStop()) return;
-      const int64_t left = instance_.devices - devices;
+      if (!AreThere(devices) || ranks > instance_.micro_batches || poller_.ShouldStop()) return;
+      const int64_t left = instance_.devices - AllOf(devices);
       if (loads_.LeastDeviceTime(span.before) > static_cast<Wide>(left) * cap) return;
-      const Label extended{devices, ranks, label.stages + 1, span.behind, number, span.degree, data};
+      const Label extended{.devices = devices,
+                           .ranks = ranks,
+                           .stages = label.stages + 1,
+                           .behind = span.behind,
+                           .next = extension.label,
+                           .degree = span.degree,
+                           .data = data,
+                           .memory = extension.memory};
       if (IsBeaten(span.before, extended)) return;
-      if (!IsFeasible(span, sums, ranks, data, cap)) continue;
+      if (!IsFeasible(span, sums, extended, cap)) continue;
       Insert(span.before, extended);
       return;
     }
   }
 
+  Counts WithMore(Counts devices, int64_t more, std::size_t memory) const {
+    for (; memory < instance_.memories.size(); ++memory) devices[memory] += more;
+    return devices;
+  }
+  bool AreThere(const Counts& devices) const {
+    for (std::size_t memory = 0; memory < instance_.memories.size(); ++memory) {
+      if (devices[memory] > instance_.memories[memory].devices) return false;
+    }
+    return true;
+  }
+  int64_t AllOf(const Counts& devices) const { return devices[instance_.memories.size() - 1]; }
+
   static int64_t InFlight(int64_t ranks, int32_t data) { return (ranks + data - 1) / data; }
 
-  bool IsFeasible(const StageSpan& span, const StageSums& sums, int64_t ranks, int32_t data, int64_t cap) {
-    const int64_t spare = loads_.SparePs(sums, data, cap);
+  // Whether the first stage of `label` fits and takes at most `cap`.
+  bool IsFeasible(const StageSpan& span, const StageSums& sums, const Label& label, int64_t cap) {
+    const int64_t spare = loads_.SparePs(sums, label.data, cap);
     if (spare < 0) return false;
-    const int64_t in_flight = InFlight(ranks, data);
-    const int64_t missing = loads_.MissingBytes(sums, in_flight);
+    const int64_t in_flight = InFlight(label.ranks, label.data);
+    const int64_t missing = loads_.MissingBytes(sums, in_flight, label.memory);
     if (missing <= 0) return true;
     if (poller_.ShouldStop(64 * words_)) return false;
     const StageLoads::Greedy greedy = loads_.TakeCheapest(span, in_flight, missing, spare);
@@ -211,7 +253,11 @@ class Search {
 
   bool Beats(const Label& a, const Label& b) const {
     const bool are_alike = !instance_.num_stages.has_value() || a.stages == b.stages;
-    return are_alike && a.devices <= b.devices && a.ranks <= b.ranks;
+    if (!are_alike || a.ranks > b.ranks) return false;
+    for (std::size_t memory = 0; memory < instance_.memories.size(); ++memory) {
+      if (a.devices[memory] > b.devices[memory]) return false;
+    }
+    return true;
   }
   bool IsBeaten(std::size_t ideal, const Label& label) const {
     return std::any_of(labels_[ideal].begin(), labels_[ideal].end(),
@@ -220,7 +266,11 @@ class Search {
   // Labels that it beats stay where nothing refers to them yet: no stage has been added before them.
   void Insert(std::size_t ideal, const Label& label) {
     std::erase_if(labels_[ideal], [&](const Label& other) { return Beats(label, other); });
-    labels_[ideal].push_back(label);
+    if (instance_.memories.size() > 1 && labels_[ideal].size() >= most_labels_) {
+      is_pass_certain_ = false;
+    } else {
+      labels_[ideal].push_back(label);
+    }
   }
 
   bool TakePlan(std::size_t number, int64_t cap) {
@@ -233,10 +283,11 @@ class Search {
       RoundRobinStage stage{.operators = OperatorsOf(span),
                             .again = {},
                             .tensor_degree = instance_.tensor_degrees[label.degree],
-                            .data_degree = label.data};
+                            .data_degree = label.data,
+                            .memory = label.memory};
       const StageSums sums = Known(loads_.SumsOf(span));
       const int64_t in_flight = InFlight(label.ranks, label.data);
-      const int64_t missing = loads_.MissingBytes(sums, in_flight);
+      const int64_t missing = loads_.MissingBytes(sums, in_flight, label.memory);
       if (missing > 0) {
         stage.again = Known(ChooseAgain(loads_.ItemsOf(span, in_flight), missing, loads_.SparePs(sums, label.data, cap),
                                         AgainAim::kLeast, poller_)
@@ -296,6 +347,10 @@ class Search {
   const int64_t words_;
   const IdealList list_;
   StageLoads loads_;
+  // What is not found among these ideals is not there.
+  const bool may_prove_;
+  // Of an ideal, where devices have several sizes of memory.
+  const std::size_t most_labels_;
   // By ideal.
   std::vector<std::vector<Label>> labels_;
   // Every choice of what is computed again was decided, in this pass and in all.
@@ -324,6 +379,20 @@ void Improve(const RoundRobinInstance& instance, const std::function<IdealList()
   outcome = search->Run(std::move(outcome));
 }
 
+// Adds what is proven where every device has the most memory.
+void ProveWithMostMemory(const RoundRobinInstance& instance, double relative_gap, const SolveLimits& limits,
+                         RoundRobinOutcome& outcome) {
+  const RoundRobinOutcome proofs = SearchRoundRobin(WithMostMemory(instance), relative_gap, limits);
+  outcome.is_interrupted = proofs.is_interrupted;
+  outcome.bound_ps = std::max(outcome.bound_ps, proofs.bound_ps);
+  if (outcome.stages.has_value()) {
+    outcome.bound_ps = std::min(outcome.bound_ps, outcome.load_ps);
+    outcome.is_proven = outcome.bound_ps == outcome.load_ps;
+  } else {
+    outcome.is_proven = proofs.is_proven && !proofs.stages.has_value();
+  }
+}
+
 }  // namespace
 
 RoundRobinOutcome SearchRoundRobin(const RoundRobinInstance& instance, double relative_gap, const SolveLimits& limits,
@@ -336,8 +405,15 @@ RoundRobinOutcome SearchRoundRobin(const RoundRobinInstance& instance, double re
     if (outcome.is_interrupted || outcome.is_proven) return outcome;
     if (pieces >= instance.size()) break;
   }
+  const bool is_unlike = instance.memories.size() > 1;
+  const bool has_plan = outcome.stages.has_value();
+  // Where nothing fits, that tells so sooner than the search does.
+  if (is_unlike && !has_plan) ProveWithMostMemory(instance, relative_gap, limits, outcome);
+  if (outcome.is_interrupted || outcome.is_proven) return outcome;
   Improve(
       instance, [&] { return IdealsOf(instance, kMostIdeals); }, relative_gap, limits, on_plan, outcome);
+  const bool is_open = !outcome.is_interrupted && !outcome.is_proven;
+  if (is_unlike && has_plan && is_open) ProveWithMostMemory(instance, relative_gap, limits, outcome);
   return outcome;
 }
 

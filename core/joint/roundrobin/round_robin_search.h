@@ -24,13 +24,16 @@ struct RoundRobinStage {
   std::vector<int32_t> again;
   int32_t tensor_degree = 1;
   int32_t data_degree = 1;
+  // In RoundRobinInstance::memories: what each of its devices must have.
+  std::size_t memory = 0;
 };
 
 struct RoundRobinOutcome {
   // In pipeline order; nullopt: none was found.
   std::optional<std::vector<RoundRobinStage>> stages;
   int64_t load_ps = 0;
-  // No plan takes less. Without stages and not interrupted: there is no plan, where `is_proven`.
+  // No plan takes less. Without stages and not interrupted: there is no plan, where `is_proven`. Where memory is left
+  // out, what is proven holds for devices that all have the most.
   int64_t bound_ps = 0;
   bool is_proven = false;
   // Without stages: there may be some that take more than kMostRoundRobinPs.

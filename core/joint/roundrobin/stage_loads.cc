@@ -57,7 +57,7 @@ StageLoads::StageLoads(const RoundRobinInstance& instance, const IdealList& list
         prefix.sums.time_ps += priced->time_ps();
         prefix.sums.parameter_bytes += priced->parameter_bytes;
         prefix.sums.kept_bytes += priced->kept_bytes;
-        prefix.sums.fixed_bytes += priced->fixed_bytes;
+        prefix.sums.fixed_bytes += priced->fixed_bytes();
       }
     }
     for (std::size_t op = 0; op < instance.size(); ++op) {
@@ -101,9 +101,9 @@ int64_t StageLoads::SparePs(const StageSums& sums, int32_t data, int64_t cap_ps)
   return static_cast<int64_t>(std::clamp<Wide>(spare, -1, kMostPs));
 }
 
-int64_t StageLoads::MissingBytes(const StageSums& sums, int64_t in_flight) const {
+int64_t StageLoads::MissingBytes(const StageSums& sums, int64_t in_flight, std::size_t number) const {
   const Wide held = Wide{sums.kept_bytes} * in_flight + sums.fixed_bytes + instance_.reserved_bytes;
-  return static_cast<int64_t>(std::min<Wide>(held - instance_.memory_bytes, kMostPs));
+  return static_cast<int64_t>(std::min<Wide>(held - instance_.memories[number].bytes, kMostPs));
 }
 
 const std::vector<AgainItem>& StageLoads::SortedItems(std::size_t degree, int64_t in_flight) {
@@ -113,8 +113,8 @@ const std::vector<AgainItem>& StageLoads::SortedItems(std::size_t degree, int64_
   for (std::size_t op = 0; op < instance_.size(); ++op) {
     const auto& priced = instance_.operators[degree][op];
     if (!priced.has_value() || !priced->again.has_value()) continue;
-    const Wide saved = Wide{priced->kept_bytes - priced->again->kept_bytes} * in_flight + priced->fixed_bytes -
-                       priced->again->fixed_bytes;
+    const Wide saved = Wide{priced->kept_bytes - priced->again->kept_bytes} * in_flight + priced->workspace_bytes -
+                       priced->again->workspace_bytes;
     if (saved <= 0) continue;
     items.push_back(
         {static_cast<int32_t>(op), priced->again->extra_ps, static_cast<int64_t>(std::min<Wide>(saved, kMostPs))});

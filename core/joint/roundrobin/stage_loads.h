@@ -47,8 +47,8 @@ class StageLoads {
   int64_t SparePs(const StageSums& sums, int32_t data, int64_t cap_ps) const;
   int64_t ReducePs(const StageSums& sums, int32_t data) const;
 
-  // Bytes beyond the memory of a device; at most 0: it fits.
-  int64_t MissingBytes(const StageSums& sums, int64_t in_flight) const;
+  // Bytes beyond the memory of the number-th of RoundRobinInstance::memories; at most 0: it fits.
+  int64_t MissingBytes(const StageSums& sums, int64_t in_flight, std::size_t number) const;
   // Operators whose computing again saves bytes, the cheapest for a byte first.
   std::vector<AgainItem> ItemsOf(const StageSpan& span, int64_t in_flight);
 

@@ -1,9 +1,9 @@
 #include "core/planner/joint/round_robin_request.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <map>
+#include <numeric>
 #include <optional>
 #include <string>
 #include <utility>
@@ -36,12 +36,13 @@ int64_t Quotient(Wide value, Wide divisor) { return static_cast<int64_t>((value 
 // What the search found, in the words of a plan.
 class Assembly {
  public:
+  // `devices`: those that have the most memory first.
   Assembly(const OperatorGraph& graph, const Cluster& cluster, const ResolvedProblem& problem,
-           const TrainingCluster& training, const RoundRobinInstance& instance, const RoundRobinOutcome& outcome)
+           const std::vector<DeviceId>& devices, const RoundRobinInstance& instance, const RoundRobinOutcome& outcome)
       : graph_(graph),
         cluster_(cluster),
         problem_(problem),
-        training_(training),
+        devices_(devices),
         instance_(instance),
         outcome_(outcome),
         settings_(Known(problem.joint)),
@@ -58,6 +59,7 @@ class Assembly {
     joint_.step = Picoseconds(outcome_.load_ps);
     joint_.step_bound = Picoseconds(outcome_.bound_ps);
     for (std::size_t s = 0; s < stages_.size(); ++s) AddStage(s);
+    AddReplicas();
     AddInFlight();
     AddDevices();
     AddEstimate();
@@ -85,7 +87,6 @@ class Assembly {
     JointStage& joint = joint_.stages.emplace_back();
     Stage& stage = plan_.stages.emplace_back();
     joint.degrees = {.tensor = found.tensor_degree, .context = 1, .expert = 1, .data = found.data_degree};
-    joint.first_slot = next_slot_;
     JointChunk& chunk = joint.chunks.emplace_back();
     chunk.first_layer = static_cast<int32_t>(joint_.layer_labels.size());
     for (const int32_t op : found.operators) AddOperator(found, op, chunk, joint, stage);
@@ -100,11 +101,25 @@ class Assembly {
     joint.step_end =
         Picoseconds(Quotient(reduced, Wide{found.data_degree} * instance_.micro_batches * instance_.bytes_per_second));
     stage.allreduce = joint.step_end;
-    const Picoseconds share(Quotient(stage.load.count(), found.data_degree) + joint.step_end.count());
-    for (int64_t rank = 0; rank < joint.degrees.devices(); ++rank) {
-      const DeviceId device = training_.devices[static_cast<std::size_t>(next_slot_)];
-      stage.replicas.push_back({.device = device, .copy = static_cast<int32_t>(rank), .load = share});
-      ++next_slot_;
+  }
+
+  // Stages that need the most memory take the first devices.
+  void AddReplicas() {
+    std::vector<std::size_t> order(stages_.size());
+    std::iota(order.begin(), order.end(), 0);
+    std::stable_sort(order.begin(), order.end(),
+                     [&](std::size_t a, std::size_t b) { return stages_[a].memory < stages_[b].memory; });
+    int32_t slot = 0;
+    for (const std::size_t s : order) {
+      Stage& stage = plan_.stages[s];
+      JointStage& joint = joint_.stages[s];
+      joint.first_slot = slot;
+      const Picoseconds share(Quotient(stage.load.count(), joint.degrees.data) + joint.step_end.count());
+      for (int64_t rank = 0; rank < joint.degrees.devices(); ++rank) {
+        const DeviceId device = devices_[static_cast<std::size_t>(slot)];
+        stage.replicas.push_back({.device = device, .copy = static_cast<int32_t>(rank), .load = share});
+        ++slot;
+      }
     }
   }
 
@@ -121,20 +136,12 @@ class Assembly {
     joint.measured_layers += graph_.operators[id.index()].variants.empty() ? 0 : 1;
     if (stage.operators.size() == 1) parameter_bytes_ = 0;
     parameter_bytes_ += priced.parameter_bytes;
-    const ResolvedMemory& memory = problem_.memory_model;
-    const auto copies = [&](double factor) {
-      return static_cast<int64_t>(std::ceil(static_cast<double>(priced.parameter_bytes) * factor));
-    };
-    const int64_t parameters = copies(memory.weight_versions);
-    const int64_t gradients = copies(memory.gradient_copies);
-    const int64_t optimizer = copies(memory.optimizer_bytes_per_parameter_byte);
-    joint.memory.parameters += parameters;
-    joint.memory.gradients += gradients;
-    joint.memory.optimizer += optimizer;
+    joint.memory.parameters += priced.versions_bytes;
+    joint.memory.gradients += priced.gradients_bytes;
+    joint.memory.optimizer += priced.optimizer_bytes;
     // Counts one micro-batch, until those in flight are known.
     joint.memory.activations += again != nullptr ? again->kept_bytes : priced.kept_bytes;
-    joint.memory.workspace +=
-        (again != nullptr ? again->fixed_bytes : priced.fixed_bytes) - parameters - gradients - optimizer;
+    joint.memory.workspace += again != nullptr ? again->workspace_bytes : priced.workspace_bytes;
   }
 
   void AddTransfers(std::size_t number, const RoundRobinStage& found, JointStage& joint) const {
@@ -210,16 +217,15 @@ class Assembly {
   const OperatorGraph& graph_;
   const Cluster& cluster_;
   const ResolvedProblem& problem_;
-  const TrainingCluster& training_;
+  const std::vector<DeviceId>& devices_;
   const RoundRobinInstance& instance_;
   const RoundRobinOutcome& outcome_;
   const JointSettings& settings_;
   const std::vector<RoundRobinStage>& stages_;
   // By operator of the instance.
   std::vector<std::size_t> stage_of_;
-  // Parameters of the stage at hand, and the slot where the next stage begins.
+  // Parameters of the stage at hand.
   int64_t parameter_bytes_ = 0;
-  int32_t next_slot_ = 0;
   JointPlan joint_;
   Plan plan_;
 };
@@ -231,6 +237,20 @@ absl::Status CheckOneClass(const TrainingCluster& training) {
                                   [&](const TrainingClass& part) { return part.device_class == first; });
   if (!is_one) violations.Add("cluster.device_classes", "must be one of the accelerators where replicas take turns");
   return violations.ToStatus();
+}
+
+// As many as `training` has, those that have the most memory, the most first: which of them else makes no difference.
+std::vector<DeviceId> DevicesByMemory(const Cluster& cluster, const ResolvedProblem& problem,
+                                      const TrainingCluster& training) {
+  std::vector<DeviceId> devices;
+  const DeviceClassId used = training.classes.front().device_class;
+  for (const DeviceId device : SelectedDevices(cluster, problem.devices_to_use)) {
+    if (cluster.devices[device.index()].device_class == used) devices.push_back(device);
+  }
+  const auto memory = [&](DeviceId device) { return UsableMemoryBytes(cluster, device).value_or(int64_t{1} << 61); };
+  std::stable_sort(devices.begin(), devices.end(), [&](DeviceId a, DeviceId b) { return memory(a) > memory(b); });
+  devices.resize(training.devices.size());
+  return devices;
 }
 
 // Why no pipeline has as many stages as are asked for; nullopt: some may.
@@ -262,6 +282,17 @@ std::string OptimizerText(const ResolvedProblem& problem, const RoundRobinInstan
                       outcome.stages.has_value() ? ", and without it they fit (--memory_preset=sgd)" : "");
 }
 
+absl::Status NoProof(const RoundRobinInstance& instance, const RoundRobinOutcome& outcome, const SolveLimits& limits) {
+  if (limits.stop.stop_requested()) return absl::CancelledError("cancelled before a plan was found");
+  constexpr char kNothing[] = "no plan was found, and none is proven impossible";
+  if (outcome.is_interrupted) return NoPlanFoundError(kNothing, SpentLimit::kTime);
+  if (instance.memories.size() == 1) return NoPlanFoundError(kNothing);
+  return NoPlanFoundError(absl::StrCat(kNothing,
+                                       ": of devices with several sizes of memory not every way to share them out was "
+                                       "looked at; fewer sizes may help (problem.devices_to_use), and so may more "
+                                       "devices that have the most"));
+}
+
 absl::Status NoPlan(const RoundRobinInstance& instance, const RoundRobinOutcome& outcome, const SolveLimits& limits,
                     const std::function<std::string()>& why) {
   if (outcome.may_take_longer && !outcome.is_interrupted) {
@@ -283,21 +314,26 @@ absl::Status NoPlan(const RoundRobinInstance& instance, const RoundRobinOutcome&
     }
     return InfeasibleError(infeasibility);
   }
-  if (limits.stop.stop_requested()) return absl::CancelledError("cancelled before a plan was found");
-  return NoPlanFoundError("no plan was found, and none is proven impossible", SpentLimit::kTime);
+  return NoProof(instance, outcome, limits);
+}
+
+StopReason WhyStopped(const RoundRobinOutcome& outcome, const SolverOptions& options, const SolveLimits& limits) {
+  if (outcome.bound_ps == outcome.load_ps) return StopReason::kOptimal;
+  if (outcome.is_interrupted) {
+    return limits.stop.stop_requested() ? StopReason::kCancelled : StopReason::kTimeLimit;
+  }
+  const double gap = RelativeGap(Picoseconds(outcome.load_ps), Picoseconds(outcome.bound_ps));
+  return gap <= options.relative_gap * (1 + 1e-9) ? StopReason::kGapReached : StopReason::kExhausted;
 }
 
 void Note(const RoundRobinOutcome& outcome, const SolverOptions& options, const SolveLimits& limits,
           Provenance& provenance) {
   provenance.algorithm = kRoundRobinAlgorithm;
-  provenance.algorithm_version = "1";
+  provenance.algorithm_version = "2";
   provenance.seed = options.seed;
   provenance.proven_optimal = outcome.bound_ps == outcome.load_ps;
   provenance.counters = outcome.counters;
-  provenance.stop_reason = StopReason::kExhausted;
-  if (outcome.is_interrupted) provenance.stop_reason = StopReason::kTimeLimit;
-  if (outcome.is_interrupted && limits.stop.stop_requested()) provenance.stop_reason = StopReason::kCancelled;
-  if (provenance.proven_optimal) provenance.stop_reason = StopReason::kOptimal;
+  provenance.stop_reason = WhyStopped(outcome, options, limits);
 }
 
 absl::StatusOr<Plan> Verified(const OperatorGraph& graph, const Cluster& cluster, Plan plan) {
@@ -332,12 +368,13 @@ absl::StatusOr<Plan> MakeRoundRobinPlan(const OperatorGraph& graph, const Cluste
                                         const std::function<void(const Plan&)>& on_incumbent) {
   const absl::Status is_one_class = CheckOneClass(training);
   if (!is_one_class.ok()) return is_one_class;
-  const RoundRobinInstance instance = MakeRoundRobinInstance(graph, cluster, problem, training.devices);
+  const std::vector<DeviceId> devices = DevicesByMemory(cluster, problem, training);
+  const RoundRobinInstance instance = MakeRoundRobinInstance(graph, cluster, problem, devices);
   RETURN_IF_ERROR(WhatIsTooMuch(instance).ToStatus());
   // The search has its own looks at the clock, and keeps what it has.
   const InterruptionScope scope(nullptr);
   const auto plan_of = [&](const RoundRobinOutcome& outcome) {
-    Plan plan = Assembly(graph, cluster, problem, training, instance, outcome).Run();
+    Plan plan = Assembly(graph, cluster, problem, devices, instance, outcome).Run();
     Note(outcome, options, limits, plan.provenance);
     return Verified(graph, cluster, std::move(plan));
   };
@@ -354,7 +391,7 @@ absl::StatusOr<Plan> MakeRoundRobinPlan(const OperatorGraph& graph, const Cluste
   return NoPlan(instance, outcome, limits, [&] {
     ResolvedProblem lighter = problem;
     lighter.memory_model.optimizer_bytes_per_parameter_byte = 0;
-    return OptimizerText(problem, MakeRoundRobinInstance(graph, cluster, lighter, training.devices), limits);
+    return OptimizerText(problem, MakeRoundRobinInstance(graph, cluster, lighter, devices), limits);
   });
 }
 

@@ -21,7 +21,7 @@ RoundRobinInstance Apart(std::size_t count) {
   instance.data_degrees = {1, 2, 4};
   instance.micro_batches = 4;
   instance.devices = 8;
-  instance.memory_bytes = int64_t{1} << 40;
+  instance.memories = {{.bytes = int64_t{1} << 40, .devices = 8}};
   instance.edge_bytes.resize(1);
   instance.operators.resize(1);
   for (std::size_t op = 0; op < count; ++op) {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -54,7 +55,9 @@ struct PiperInput {
   std::vector<Edge> edges;
   double bandwidth = 1;
   int64_t devices = 1;
+  // Of each device; `memories`, by device, where these differ.
   double memory = 0;
+  std::vector<double> memories;
   int64_t batch = 1;
 };
 
@@ -108,8 +111,29 @@ class PiperPlans {
   }
 
  private:
-  // The stages from the last one on; `done` is a bit set of their nodes.
-  void AddStage(std::size_t done, int64_t devices, int64_t ranks) {
+  // A bit set of devices, and the least memory of them.
+  struct Block {
+    std::size_t devices = 0;
+    double memory = 0;
+  };
+
+  // So many devices beside those of `used`: the first ones where all are alike, else all that may be taken.
+  std::vector<Block> BlocksOf(std::size_t used, int64_t count) const {
+    const std::size_t end = std::size_t{1} << input_.devices;
+    std::vector<Block> blocks;
+    for (std::size_t block = 1; block < end; ++block) {
+      if ((block & used) != 0 || std::popcount(block) != count) continue;
+      blocks.push_back({block, input_.memory});
+      if (input_.memories.empty()) return blocks;
+      for (std::size_t d = 0; d < input_.memories.size(); ++d) {
+        if ((block >> d & 1) != 0) blocks.back().memory = std::min(blocks.back().memory, input_.memories[d]);
+      }
+    }
+    return blocks;
+  }
+
+  // The stages from the last one on; `done` is a bit set of their nodes, `used` one of their devices.
+  void AddStage(std::size_t done, std::size_t used, int64_t ranks) {
     const std::size_t all = (std::size_t{1} << input_.nodes.size()) - 1;
     if (done == all) {
       least_ = std::min(least_, longest_);
@@ -118,13 +142,16 @@ class PiperPlans {
     for (std::size_t nodes = 1; nodes <= all; ++nodes) {
       if ((nodes & done) != 0 || !GoesForward(nodes, done)) continue;
       for (int t = 0; t < 2; ++t) {
-        for (int64_t d = 1; devices + d * (t + 1) <= input_.devices; ++d) {
+        for (int64_t d = 1; d <= input_.batch; ++d) {
           if (input_.batch % d != 0 || ranks + d > input_.batch) continue;
-          const double load = LoadOf(nodes, t, d, static_cast<double>((ranks + d + d - 1) / d));
-          const double before = longest_;
-          longest_ = std::max(longest_, load);
-          if (longest_ < least_) AddStage(done | nodes, devices + d * (t + 1), ranks + d);
-          longest_ = before;
+          for (const Block& block : BlocksOf(used, d * (t + 1))) {
+            const double y = static_cast<double>((ranks + d + d - 1) / d);
+            const double load = LoadOf(nodes, t, {static_cast<double>(d), y}, block.memory);
+            const double before = longest_;
+            longest_ = std::max(longest_, load);
+            if (longest_ < least_) AddStage(done | nodes, used | block.devices, ranks + d);
+            longest_ = before;
+          }
         }
       }
     }
@@ -137,7 +164,12 @@ class PiperPlans {
     });
   }
 
-  double LoadOf(std::size_t nodes, int t, int64_t d, double y) const {
+  struct Ranks {
+    double d = 1;
+    double y = 1;
+  };
+
+  double LoadOf(std::size_t nodes, int t, const Ranks& ranks, double available) const {
     std::vector<const Node*> held;
     for (std::size_t i = 0; i < input_.nodes.size(); ++i) {
       if ((nodes >> i & 1) == 0) continue;
@@ -151,7 +183,7 @@ class PiperPlans {
       if (makes && !reads) comm += 2 * (edge.cost + edge.leaving[t]);
       if (reads && !makes) comm += 2 * (edge.cost + edge.entering[t]);
     }
-    const auto ranks = static_cast<double>(d);
+    const double d = ranks.d;
     double least = std::numeric_limits<double>::infinity();
     for (std::size_t choice = 0; choice < std::size_t{1} << held.size(); ++choice) {
       double time = 0;
@@ -164,11 +196,11 @@ class PiperPlans {
         if (!exists) continue;
         const Node::Variant& variant = variants[choice >> i & 1];
         time += variant.time;
-        memory += variant.a * y + variant.b;
-        resync += 4 * (ranks - 1) * variant.parameters / ranks / static_cast<double>(input_.batch);
+        memory += variant.a * ranks.y + variant.b;
+        resync += 4 * (d - 1) * variant.parameters / d / static_cast<double>(input_.batch);
       }
-      if (!exists || memory > input_.memory) continue;
-      least = std::min(least, time / ranks + (comm / ranks + resync) / input_.bandwidth * 1e12);
+      if (!exists || memory > available) continue;
+      least = std::min(least, time / d + (comm / d + resync) / input_.bandwidth * 1e12);
     }
     return least;
   }
@@ -224,6 +256,9 @@ JointTestRequest RequestOf(const PiperInput& input) {
   gpu.name = "gpu";
   gpu.memory_bytes = whole(input.memory);
   for (int64_t d = 0; d < input.devices; ++d) request.cluster.devices.push_back(DeviceNamed(absl::StrCat("g", d)));
+  for (std::size_t d = 0; d < input.memories.size(); ++d) {
+    request.cluster.devices[d].reserved_memory_bytes = whole(input.memory) - whole(input.memories[d]);
+  }
   request.cluster.interconnect = UniformInterconnect{.bandwidth_bytes_per_second = input.bandwidth};
   request.problem.replication = Replication::kPerStage;
   request.problem.memory_model.preset = "sgd";
@@ -259,6 +294,188 @@ TEST(RoundRobinTest, FindsTheLeastOfAllPlansByPipersDefinition) {
   }
   EXPECT_GT(found, impossible);
   EXPECT_GT(impossible, 20);
+}
+
+// Of at most so many sizes.
+PiperInput RandomUnlikeInput(uint64_t seed, int64_t sizes) {
+  PiperInput input = RandomInput(seed);
+  RandomStream random(seed, 29);
+  input.nodes.resize(std::min<std::size_t>(input.nodes.size(), 4));
+  std::erase_if(input.edges, [&](const Edge& edge) { return edge.to >= input.nodes.size(); });
+  input.devices = random.Between(2, sizes > 4 ? 6 : 4);
+  std::vector<double> some;
+  for (int64_t i = 0; i < sizes; ++i)
+    some.push_back(std::floor(input.memory * 0.01 * static_cast<double>(random.Between(10, 100))));
+  for (int64_t d = 0; d < input.devices; ++d) {
+    input.memories.push_back(some[static_cast<std::size_t>(random.Below(static_cast<uint64_t>(sizes)))]);
+  }
+  return input;
+}
+
+// Up to four sizes of memory are told apart: the search is exact.
+TEST(RoundRobinTest, FindsTheLeastOfAllPlansWhereMemoryIsUnlike) {
+  int found = 0;
+  int impossible = 0;
+  for (uint64_t seed = 1; seed <= NumCases(1'000); ++seed) {
+    SCOPED_TRACE(seed);
+    const PiperInput input = RandomUnlikeInput(seed, 1 + static_cast<int64_t>(seed % 4));
+    const JointTestRequest request = RequestOf(input);
+    const double least = PiperPlans(input).Least();
+    const absl::StatusOr<Plan> plan = Make(request);
+    if (std::isinf(least)) {
+      ++impossible;
+      EXPECT_TRUE(InfeasibilityOf(plan.status()).has_value()) << plan.status();
+      continue;
+    }
+    ++found;
+    ASSERT_TRUE(plan.ok()) << plan.status();
+    EXPECT_GE(static_cast<double>(plan->objective.count()), least - 1e-6);
+    EXPECT_LE(static_cast<double>(plan->objective.count()), least + 3);
+    EXPECT_EQ(plan->lower_bound, plan->objective);
+  }
+  EXPECT_GT(found, 100);
+  EXPECT_GT(impossible, 100);
+}
+
+// Of more sizes some are taken together: what is proven holds all the same.
+TEST(RoundRobinTest, ProvesNothingFalseOfManySizesOfMemory) {
+  int optimal = 0;
+  int worse = 0;
+  int impossible = 0;
+  for (uint64_t seed = 1; seed <= NumCases(600); ++seed) {
+    SCOPED_TRACE(seed);
+    const PiperInput input = RandomUnlikeInput(seed, 20);
+    const double least = PiperPlans(input).Least();
+    const absl::StatusOr<Plan> plan = Make(RequestOf(input));
+    if (!plan.ok()) {
+      const bool is_proven = InfeasibilityOf(plan.status()).has_value();
+      EXPECT_TRUE(is_proven || IsNoPlanFound(plan.status())) << plan.status();
+      EXPECT_TRUE(!is_proven || std::isinf(least)) << plan.status();
+      impossible += is_proven ? 1 : 0;
+      continue;
+    }
+    EXPECT_GE(static_cast<double>(plan->objective.count()), least - 1e-6);
+    EXPECT_LE(static_cast<double>(plan->lower_bound.count()), least + 3);
+    EXPECT_EQ(plan->provenance.proven_optimal, plan->lower_bound == plan->objective);
+    ++(plan->provenance.proven_optimal ? optimal : worse);
+  }
+  EXPECT_GT(optimal, 100);
+  EXPECT_GT(worse, 0);
+  EXPECT_GT(impossible, 50);
+}
+
+TEST(RoundRobinTest, SaysWhatMayHelpWhereManySizesOfMemoryLeaveNoProof) {
+  PiperInput input = RandomInput(1);
+  input.nodes.resize(1);
+  input.edges.clear();
+  input.nodes[0].degree[0] = {{.time = 1'000, .parameters = 0, .a = 94, .b = 0}};
+  input.nodes[0].degree[1].clear();
+  input.memory = 100;
+  input.devices = 6;
+  input.batch = 1;
+  // The two that differ least are taken together: which of them are there, and which one fits, is not told.
+  input.memories = {95, 93, 70, 50, 30, 10};
+  const absl::Status status = Make(RequestOf(input)).status();
+  EXPECT_TRUE(IsNoPlanFound(status)) << status;
+  EXPECT_EQ(SpentLimitOf(status), SpentLimit::kNone);
+  EXPECT_THAT(std::string(status.message()), ::testing::HasSubstr("fewer sizes may help (problem.devices_to_use)"));
+  // With one less all are told apart.
+  JointTestRequest fewer = RequestOf(input);
+  fewer.problem.devices_to_use.max_devices = 4;
+  const absl::StatusOr<Plan> plan = Make(fewer);
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  EXPECT_EQ(plan->stages.front().replicas.front().device, DeviceId(0));
+}
+
+// Of the devices that may be taken, the last ones have the memory.
+TEST(RoundRobinTest, FewDevicesAreThoseWithTheMostMemory) {
+  PiperInput input = RandomInput(1);
+  input.nodes.resize(1);
+  input.edges.clear();
+  input.nodes[0].degree[0] = {{.time = 1'000, .parameters = 0, .a = 90, .b = 0}};
+  input.nodes[0].degree[1].clear();
+  input.memory = 100;
+  input.devices = 3;
+  input.memories = {10, 20, 95};
+  JointTestRequest request = RequestOf(input);
+  request.problem.devices_to_use.max_devices = 1;
+  const absl::StatusOr<Plan> plan = Make(request);
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  EXPECT_EQ(plan->stages.front().replicas.front().device, DeviceId(2));
+  EXPECT_TRUE(plan->provenance.proven_optimal);
+}
+
+TEST(RoundRobinTest, SaysThatTheGapIsReached) {
+  int reached = 0;
+  for (uint64_t seed = 1; seed <= NumCases(200); ++seed) {
+    SCOPED_TRACE(seed);
+    JointTestRequest request = RequestOf(RandomInput(seed));
+    request.options.relative_gap = 0.3;
+    const absl::StatusOr<Plan> plan = Make(request);
+    if (!plan.ok()) continue;
+    const double gap = RelativeGap(plan->objective, plan->lower_bound);
+    EXPECT_LE(gap, 0.3 + 1e-9);
+    EXPECT_EQ(plan->provenance.stop_reason, gap == 0 ? StopReason::kOptimal : StopReason::kGapReached);
+    reached += gap == 0 ? 0 : 1;
+  }
+  EXPECT_GT(reached, 10);
+}
+
+// Parameters of a rank, rounded up, times a factor, rounded up; a thousandth too much for a whole number counts as it.
+int64_t CopiesOf(int64_t parameters, double factor) {
+  const double copies = static_cast<double>(parameters) * factor;
+  return static_cast<int64_t>(copies - std::floor(copies) <= 1e-3 ? std::floor(copies) : std::ceil(copies));
+}
+
+TEST(RoundRobinTest, CopiesOfParametersAreRoundedUpOnceForEachOperator) {
+  int found = 0;
+  for (uint64_t seed = 1; seed <= NumCases(400); ++seed) {
+    SCOPED_TRACE(seed);
+    PiperInput input = RandomInput(seed);
+    input.memory *= 10;
+    JointTestRequest request = RequestOf(input);
+    RandomStream random(seed, 23);
+    // Some of them a little more than a whole number; no product is just a thousandth above one.
+    const double factor = static_cast<double>(random.Between(0, 40'000)) / (seed % 3 == 0 ? 1e6 : 1e4) +
+                          static_cast<double>(random.Between(0, 3)) + 1.41421e-7;
+    MemoryModel& memory = request.problem.memory_model;
+    memory.weight_versions = static_cast<int32_t>(random.Between(1, 3));
+    memory.gradient_copies = static_cast<int32_t>(random.Between(0, 2));
+    memory.optimizer_bytes_per_parameter_byte = factor;
+    const absl::StatusOr<Plan> plan = Make(request);
+    if (InfeasibilityOf(plan.status()).has_value()) continue;
+    ++found;
+    ASSERT_TRUE(plan.ok()) << plan.status();
+    for (std::size_t s = 0; s < plan->stages.size(); ++s) {
+      const JointStage& stage = plan->joint->stages[s];
+      int64_t parameters = 0;
+      int64_t optimizer = 0;
+      for (const OperatorId op : plan->stages[s].operators) {
+        const auto& variants = input.nodes[op.index()].degree[stage.degrees.tensor - 1];
+        parameters += static_cast<int64_t>(variants[0].parameters);
+        optimizer += CopiesOf(static_cast<int64_t>(variants[0].parameters), factor);
+      }
+      EXPECT_EQ(stage.memory.parameters, parameters * *memory.weight_versions);
+      EXPECT_EQ(stage.memory.gradients, parameters * *memory.gradient_copies);
+      EXPECT_EQ(stage.memory.optimizer, optimizer);
+    }
+  }
+  EXPECT_GT(found, 100);
+}
+
+// One operator's optimizer is 5.0005 bytes, which counted as 6 in one place and as 5 in another.
+TEST(RoundRobinTest, FactorsALittleAboveAWholeNumber) {
+  JointTestRequest request = RequestOf(RandomInput(1));
+  request.graph.operators.resize(1);
+  request.graph.tensors.clear();
+  Operator& op = request.graph.operators.front();
+  op.variants.resize(1);
+  op.variants.front().parameter_bytes = 5;
+  op.variants.front().boundary_exchanges.clear();
+  request.problem.memory_model.optimizer_bytes_per_parameter_byte = 1.0001;
+  const absl::StatusOr<Plan> plan = Make(request);
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  EXPECT_EQ(plan->joint->stages.front().memory.optimizer, 5);
 }
 
 constexpr char kPublished[] = "workloads/piper/resnet.json";
