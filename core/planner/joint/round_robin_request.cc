@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <numeric>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -210,12 +211,17 @@ class Assembly {
   Plan plan_;
 };
 
-absl::Status CheckOneClass(const TrainingCluster& training) {
+// Also where a limit to their number leaves one class: another one may do better.
+absl::Status CheckOneClass(const Cluster& cluster, const ResolvedProblem& problem) {
+  std::set<DeviceClassId> classes;
+  for (const DeviceId device : SelectedDevices(cluster, problem.devices_to_use)) {
+    const DeviceClassId device_class = cluster.devices[device.index()].device_class;
+    if (cluster.device_classes[device_class.index()].kind == DeviceKind::kAccelerator) classes.insert(device_class);
+  }
   Violations violations;
-  const DeviceClassId first = training.classes.front().device_class;
-  const bool is_one = std::all_of(training.classes.begin(), training.classes.end(),
-                                  [&](const TrainingClass& part) { return part.device_class == first; });
-  if (!is_one) violations.Add("cluster.device_classes", "must be one of the accelerators where replicas take turns");
+  if (classes.size() > 1) {
+    violations.Add("cluster.device_classes", "must be one of the accelerators where replicas take turns");
+  }
   return violations.ToStatus();
 }
 
@@ -346,7 +352,7 @@ absl::StatusOr<Plan> MakeRoundRobinPlan(const OperatorGraph& graph, const Cluste
                                         const ResolvedProblem& problem, const TrainingCluster& training,
                                         const SolverOptions& options, const SolveLimits& limits,
                                         const std::function<void(const Plan&)>& on_incumbent) {
-  const absl::Status is_one_class = CheckOneClass(training);
+  const absl::Status is_one_class = CheckOneClass(cluster, problem);
   if (!is_one_class.ok()) return is_one_class;
   const std::vector<DeviceId> devices = DevicesByMemory(cluster, problem, training);
   const RoundRobinInstance instance = MakeRoundRobinInstance(graph, cluster, problem, devices);
