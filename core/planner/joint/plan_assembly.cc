@@ -92,6 +92,7 @@ class PlanAssembly {
     estimate.micro_batches_per_second = static_cast<double>(joint_.micro_batches) / (step_ps * 1e-12);
     estimate.samples_per_second = SamplesPerSecond();
     std::vector<double> busy_ps;
+    busy_ps.reserve(joint_.stages.size());
     for (const JointStage& stage : joint_.stages) {
       const double time = static_cast<double>((stage.forward + stage.backward + stage.transfers).count());
       busy_ps.push_back(time * static_cast<double>(joint_.micro_batches) + static_cast<double>(stage.step_end.count()));

@@ -188,6 +188,7 @@ class Assembly {
     joint_.tokens_per_second =
         estimate.samples_per_second * static_cast<double>(settings_.tokens_per_sample.value_or(0));
     std::vector<double> busy_ps;
+    busy_ps.reserve(plan_.stages.size());
     for (const Stage& stage : plan_.stages) {
       busy_ps.push_back(static_cast<double>(stage.replicas.front().load.count()));
     }
