@@ -28,7 +28,7 @@ constexpr double kFirstGap = 1e-2;
 constexpr double kGrowth = 1.25;
 constexpr double kSmallGap = 1e-3;
 // Labels of all ideals together where devices have several sizes of memory, and of each at least.
-constexpr std::size_t kMostLabels = 100'000;
+constexpr std::size_t kMostLabels = 25'000;
 constexpr std::size_t kLeastLabels = 32;
 
 // By RoundRobinInstance::memories.

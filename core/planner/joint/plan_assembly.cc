@@ -30,7 +30,7 @@ class PlanAssembly {
       plan_.bounds.push_back({.value = joint_.step_bound, .method = kAlgorithm, .scope = BoundScope::kAlignedPlaces});
     }
     AddStages();
-    AddDevices();
+    AddDeviceUsage(found_.cluster, found_.problem, plan_);
     AddEstimate();
     AddBaselines();
     plan_.provenance.algorithm = kAlgorithm;
@@ -85,39 +85,19 @@ class PlanAssembly {
     }
   }
 
-  void AddDevices() {
-    std::map<DeviceId, std::size_t> stage_of;
-    for (std::size_t s = 0; s < plan_.stages.size(); ++s) {
-      for (const Replica& replica : plan_.stages[s].replicas) stage_of[replica.device] = s;
-    }
-    for (const DeviceId device : SelectedDevices(found_.cluster, found_.problem.devices_to_use)) {
-      DeviceUsage& usage = plan_.devices.emplace_back();
-      usage.device = device;
-      usage.memory_limit_bytes = UsableMemoryBytes(found_.cluster, device);
-      const auto stage = stage_of.find(device);
-      if (stage == stage_of.end()) continue;
-      usage.stages.emplace_back(stage->second);
-      usage.load = plan_.stages[stage->second].load;
-      usage.memory_bytes = plan_.stages[stage->second].memory_bytes;
-    }
-  }
-
   void AddEstimate() {
     Estimate& estimate = plan_.estimate;
     const auto step_ps = static_cast<double>(std::max<int64_t>(joint_.step.count(), 1));
     estimate.step_time = joint_.step;
     estimate.micro_batches_per_second = static_cast<double>(joint_.micro_batches) / (step_ps * 1e-12);
     estimate.samples_per_second = SamplesPerSecond();
-    double busy = 0;
-    double devices = 0;
+    std::vector<double> busy_ps;
+    busy_ps.reserve(joint_.stages.size());
     for (const JointStage& stage : joint_.stages) {
-      const auto count = static_cast<double>(stage.degrees.devices());
       const double time = static_cast<double>((stage.forward + stage.backward + stage.transfers).count());
-      busy += count * (time * static_cast<double>(joint_.micro_batches) + static_cast<double>(stage.step_end.count()));
-      devices += count;
-      estimate.peak_memory_bytes = std::max(estimate.peak_memory_bytes, stage.memory.total());
+      busy_ps.push_back(time * static_cast<double>(joint_.micro_batches) + static_cast<double>(stage.step_end.count()));
     }
-    estimate.bubble_fraction = std::max(0.0, 1 - busy / (devices * step_ps));
+    AddDeviceEstimate(busy_ps, step_ps, plan_);
     estimate.estimated_operators = static_cast<int32_t>(found_.graph.operators.size());
   }
 
@@ -162,6 +142,35 @@ class PlanAssembly {
 }  // namespace
 
 Plan AssembleJointPlan(const FoundJointPlan& found) { return PlanAssembly(found).Run(); }
+
+void AddDeviceUsage(const Cluster& cluster, const ResolvedProblem& problem, Plan& plan) {
+  std::map<DeviceId, std::size_t> stage_of;
+  for (std::size_t s = 0; s < plan.stages.size(); ++s) {
+    for (const Replica& replica : plan.stages[s].replicas) stage_of[replica.device] = s;
+  }
+  for (const DeviceId device : SelectedDevices(cluster, problem.devices_to_use)) {
+    DeviceUsage& usage = plan.devices.emplace_back();
+    usage.device = device;
+    usage.memory_limit_bytes = UsableMemoryBytes(cluster, device);
+    const auto stage = stage_of.find(device);
+    if (stage == stage_of.end()) continue;
+    usage.stages.emplace_back(stage->second);
+    usage.load = plan.stages[stage->second].replicas.front().load;
+    usage.memory_bytes = plan.stages[stage->second].memory_bytes;
+  }
+}
+
+void AddDeviceEstimate(const std::vector<double>& busy_ps, double whole_ps, Plan& plan) {
+  double busy = 0;
+  double devices = 0;
+  for (std::size_t s = 0; s < plan.stages.size(); ++s) {
+    const auto count = static_cast<double>(plan.stages[s].replicas.size());
+    busy += count * busy_ps[s];
+    devices += count;
+    plan.estimate.peak_memory_bytes = std::max(plan.estimate.peak_memory_bytes, plan.stages[s].memory_bytes);
+  }
+  plan.estimate.bubble_fraction = std::max(0.0, 1 - busy / (devices * whole_ps));
+}
 
 std::string OnDevicesText(int64_t used, int64_t all) {
   return used == all ? "" : absl::StrCat("on ", used, " of ", CountedText(all, "device"));

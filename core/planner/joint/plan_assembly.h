@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "core/joint/cost/layer_pricer.h"
 #include "core/joint/plan/joint_planning.h"
@@ -27,6 +28,13 @@ struct FoundJointPlan {
 // Replicas of a stage are its devices in rank order, tensor fastest, then context, then data; `copy` counts the ranks.
 // Everything but stop reason and times.
 Plan AssembleJointPlan(const FoundJointPlan& found);
+
+// Every device that may be used, with what its stage says: of `plan`, whose stages are complete.
+void AddDeviceUsage(const Cluster& cluster, const ResolvedProblem& problem, Plan& plan);
+
+// The part of `whole_ps` in which devices wait, and the most memory. `busy_ps`: by stage, what each of its devices
+// works.
+void AddDeviceEstimate(const std::vector<double>& busy_ps, double whole_ps, Plan& plan);
 
 // "on 64 of 128 devices"; empty: on all.
 std::string OnDevicesText(int64_t used, int64_t all);

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <map>
 #include <numeric>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -22,6 +22,7 @@
 #include "core/joint/roundrobin/turn_tasks.h"
 #include "core/model/device_selection.h"
 #include "core/model/support.h"
+#include "core/planner/joint/plan_assembly.h"
 #include "core/verify/joint/joint_verifier.h"
 #include "core/verify/joint/round_robin_costing.h"
 
@@ -61,7 +62,7 @@ class Assembly {
     for (std::size_t s = 0; s < stages_.size(); ++s) AddStage(s);
     AddReplicas();
     AddInFlight();
-    AddDevices();
+    AddDeviceUsage(cluster_, problem_, plan_);
     AddEstimate();
     plan_.problem = problem_;
     plan_.objective = joint_.step;
@@ -177,23 +178,6 @@ class Assembly {
     }
   }
 
-  void AddDevices() {
-    std::map<DeviceId, std::size_t> stage_of;
-    for (std::size_t s = 0; s < plan_.stages.size(); ++s) {
-      for (const Replica& replica : plan_.stages[s].replicas) stage_of[replica.device] = s;
-    }
-    for (const DeviceId device : SelectedDevices(cluster_, problem_.devices_to_use)) {
-      DeviceUsage& usage = plan_.devices.emplace_back();
-      usage.device = device;
-      usage.memory_limit_bytes = UsableMemoryBytes(cluster_, device);
-      const auto stage = stage_of.find(device);
-      if (stage == stage_of.end()) continue;
-      usage.stages.emplace_back(stage->second);
-      usage.load = plan_.stages[stage->second].replicas.front().load;
-      usage.memory_bytes = plan_.stages[stage->second].memory_bytes;
-    }
-  }
-
   void AddEstimate() {
     Estimate& estimate = plan_.estimate;
     const auto load = static_cast<double>(std::max<int64_t>(outcome_.load_ps, 1));
@@ -203,14 +187,12 @@ class Assembly {
     estimate.samples_per_second = estimate.micro_batches_per_second * static_cast<double>(joint_.micro_batch_samples);
     joint_.tokens_per_second =
         estimate.samples_per_second * static_cast<double>(settings_.tokens_per_sample.value_or(0));
-    double busy = 0;
-    double devices = 0;
+    std::vector<double> busy_ps;
+    busy_ps.reserve(plan_.stages.size());
     for (const Stage& stage : plan_.stages) {
-      busy += static_cast<double>(stage.replicas.front().load.count()) * static_cast<double>(stage.replicas.size());
-      devices += static_cast<double>(stage.replicas.size());
-      estimate.peak_memory_bytes = std::max(estimate.peak_memory_bytes, stage.memory_bytes);
+      busy_ps.push_back(static_cast<double>(stage.replicas.front().load.count()));
     }
-    estimate.bubble_fraction = std::max(0.0, 1 - busy / (devices * load));
+    AddDeviceEstimate(busy_ps, load, plan_);
     estimate.estimated_operators = 0;
   }
 
@@ -230,12 +212,17 @@ class Assembly {
   Plan plan_;
 };
 
-absl::Status CheckOneClass(const TrainingCluster& training) {
+// Also where a limit to their number leaves one class: another one may do better.
+absl::Status CheckOneClass(const Cluster& cluster, const ResolvedProblem& problem) {
+  std::set<DeviceClassId> classes;
+  for (const DeviceId device : SelectedDevices(cluster, problem.devices_to_use)) {
+    const DeviceClassId device_class = cluster.devices[device.index()].device_class;
+    if (cluster.device_classes[device_class.index()].kind == DeviceKind::kAccelerator) classes.insert(device_class);
+  }
   Violations violations;
-  const DeviceClassId first = training.classes.front().device_class;
-  const bool is_one = std::all_of(training.classes.begin(), training.classes.end(),
-                                  [&](const TrainingClass& part) { return part.device_class == first; });
-  if (!is_one) violations.Add("cluster.device_classes", "must be one of the accelerators where replicas take turns");
+  if (classes.size() > 1) {
+    violations.Add("cluster.device_classes", "must be one of the accelerators where replicas take turns");
+  }
   return violations.ToStatus();
 }
 
@@ -366,7 +353,7 @@ absl::StatusOr<Plan> MakeRoundRobinPlan(const OperatorGraph& graph, const Cluste
                                         const ResolvedProblem& problem, const TrainingCluster& training,
                                         const SolverOptions& options, const SolveLimits& limits,
                                         const std::function<void(const Plan&)>& on_incumbent) {
-  const absl::Status is_one_class = CheckOneClass(training);
+  const absl::Status is_one_class = CheckOneClass(cluster, problem);
   if (!is_one_class.ok()) return is_one_class;
   const std::vector<DeviceId> devices = DevicesByMemory(cluster, problem, training);
   const RoundRobinInstance instance = MakeRoundRobinInstance(graph, cluster, problem, devices);

@@ -79,6 +79,37 @@ TEST(RoundRobinSearchTest, FirstPlansNeedLittleTime) {
   EXPECT_LE(outcome.load_ps, 2 * outcome.bound_ps);
 }
 
+// Devices of four sizes in more ways than labels are kept for: what is proven holds, and every stage has its devices.
+TEST(RoundRobinSearchTest, ManyWaysToShareOutMemory) {
+  RoundRobinInstance instance = Apart(150);
+  instance.devices = 64;
+  instance.micro_batches = 64;
+  instance.data_degrees = {1, 2, 4, 8, 16};
+  for (int32_t op = 0; op < 150; ++op) {
+    RoundRobinOperator& each = *instance.operators.front()[static_cast<std::size_t>(op)];
+    each.forward_ps = 10 + op % 7;
+    each.kept_bytes = 1 + op % 5;
+    if (op > 0) instance.edges.push_back({op - 1, op});
+  }
+  instance.edge_bytes.front().assign(instance.edges.size(), {1, 1});
+  instance.bytes_per_second = 1'000'000'000'000;
+  instance.memories = {{200, 8}, {160, 24}, {120, 40}, {80, 64}};
+  instance.most_memory_bytes = 200;
+  SolveLimits limits;
+  limits.deadline = SolveLimits::Clock::now() + std::chrono::seconds(2);
+  const RoundRobinOutcome outcome = SearchRoundRobin(instance, 1e-2, limits);
+  ASSERT_TRUE(outcome.stages.has_value());
+  EXPECT_LE(outcome.bound_ps, outcome.load_ps);
+  const RoundRobinOutcome most = SearchRoundRobin(WithMostMemory(instance), 0, SolveLimits());
+  ASSERT_TRUE(most.stages.has_value());
+  EXPECT_GE(outcome.load_ps, most.bound_ps);
+  for (std::size_t memory = 0; memory < instance.memories.size(); ++memory) {
+    int64_t devices = 0;
+    for (const RoundRobinStage& stage : *outcome.stages) devices += stage.memory <= memory ? stage.data_degree : 0;
+    EXPECT_LE(devices, instance.memories[memory].devices);
+  }
+}
+
 TEST(RoundRobinSearchTest, WithoutTimeNothingIsFoundOrProven) {
   const SolveLimits limits = Passed();
   const RoundRobinOutcome outcome = SearchRoundRobin(Apart(400), 0, limits);

@@ -405,6 +405,24 @@ TEST(RoundRobinTest, FewDevicesAreThoseWithTheMostMemory) {
   EXPECT_TRUE(plan->provenance.proven_optimal);
 }
 
+// The first devices are of a class on which nothing fits, which says nothing of the other one.
+TEST(RoundRobinTest, FewDevicesOfSeveralClassesAreNoProof) {
+  PiperInput input = RandomInput(1);
+  input.nodes.resize(1);
+  input.edges.clear();
+  input.nodes[0].degree[0] = {{.time = 1'000, .parameters = 0, .a = 90, .b = 0}};
+  input.nodes[0].degree[1].clear();
+  input.memory = 10;
+  input.devices = 2;
+  JointTestRequest request = RequestOf(input);
+  request.cluster.device_classes.push_back(request.cluster.device_classes.front());
+  request.cluster.device_classes.back().name = "large";
+  request.cluster.device_classes.back().memory_bytes = 100;
+  request.cluster.devices.back().device_class = DeviceClassId(1);
+  request.problem.devices_to_use.max_devices = 1;
+  EXPECT_THAT(PathsOf(Make(request).status()), Contains("cluster.device_classes"));
+}
+
 TEST(RoundRobinTest, SaysThatTheGapIsReached) {
   int reached = 0;
   for (uint64_t seed = 1; seed <= NumCases(200); ++seed) {
