@@ -104,7 +104,12 @@ std::vector<TrainingCluster> PartsWith(const TrainingCluster& all, const DeviceC
 std::vector<TrainingCluster> BoundPartsWith(const TrainingCluster& all, const DeviceCounts& counts,
                                             const JointSettings& settings) {
   std::vector<TrainingCluster> parts = PartsWith(all, counts, settings);
-  if (settings.per_stage && parts.size() > 1) parts.push_back(AsOneNode(parts.front()));
+  bool is_cut = false;
+  for (std::size_t number = 0; number < counts.size(); ++number) {
+    const TrainingClass& own = all.classes[number];
+    is_cut = is_cut || (own.nodes > 1 && counts[number] < own.devices());
+  }
+  if (settings.per_stage && is_cut) parts.push_back(AsOneNode(parts.front()));
   return parts;
 }
 

@@ -176,7 +176,7 @@ class FewestDevices {
                         question_.settings, question_.reserved_bytes, question_.relative_gap};
     if (is_network()) {
       asked.most_devices = counts;
-    } else if (counts != all_) {
+    } else if (counts != all_ || question_.whole != nullptr) {
       asked.whole = &whole_;
       asked.part_counts = CountsOfWhole(counts);
     }
@@ -363,6 +363,18 @@ class FewestDevices {
         stride = 0;
       }
       next = stride > 0 ? std::max(missed + 1, reached - stride) : missed + (reached - missed) / 2;
+    }
+    if (all_.size() == 1 && missed > 0) RefuteBelow(missed);
+  }
+
+  // The most devices below `open` that are refuted, where what misses the target leaves it open.
+  void RefuteBelow(int64_t open) {
+    int64_t refuted = IsRefuted({open}) ? open : 0;
+    while (open - refuted > 1 && !CheckInterruption(limits_).has_value()) {
+      const int64_t middle = refuted + (open - refuted) / 2;
+      const Decision decision = Ask({middle});
+      if (decision == Decision::kReached) reached_ = {middle};
+      (decision == Decision::kRefuted ? refuted : open) = middle;
     }
   }
 

@@ -210,6 +210,7 @@ class JointRequestRun {
     }
     const TrainingCluster& all = all_.has_value() ? all_->training : training_;
     std::optional<PlanRow> placed = RowOfPlan(WithLikeMemory(all, AssumedMemory::kLeast), plan);
+    if (!placed.has_value()) placed = RowOfOwnDevices(plan);
     if (!placed.has_value()) {
       violations.Add("plan.stages", "must lie in blocks of whole nodes or inside one, in pipeline order");
       return violations.ToStatus();
@@ -239,6 +240,21 @@ class JointRequestRun {
     violations.Add("plan.joint.micro_batches",
                    absl::StrCat("must make at most ", kMostTasks, " tasks of a step", which));
     return violations.ToStatus();
+  }
+
+  // Of nodes that have no devices but those of the plan: where a limit leaves devices of each idle, a stage takes as
+  // many of several.
+  std::optional<PlanRow> RowOfOwnDevices(const Plan& plan) const {
+    if (training_.pairs != nullptr) return std::nullopt;
+    std::vector<DeviceId> own;
+    for (const Stage& stage : plan.stages) {
+      for (const Replica& replica : stage.replicas) own.push_back(replica.device);
+    }
+    std::sort(own.begin(), own.end());
+    const absl::StatusOr<TrainingCluster> nodes =
+        MakeTrainingCluster(cluster_, own, problem_.memory_model.reserved_bytes);
+    if (!nodes.ok()) return std::nullopt;
+    return RowOfPlan(WithLikeMemory(*nodes, AssumedMemory::kLeast), plan);
   }
 
   std::vector<std::string> StageNames(const Plan& plan) const {

@@ -263,10 +263,15 @@ DeviceClassId JointChoices::ClassOf(std::size_t stage) const {
 int64_t JointChoices::NodeSizeOf(std::size_t stage) const {
   const DeviceClassId own = ClassOf(stage);
   int64_t least = std::numeric_limits<int64_t>::max();
+  std::map<int64_t, int64_t> own_by_node;
   for (const DeviceId device : placement.stages[stage].devices) {
-    least = std::min(least, node_sizes.at({own, machines.NodeOf(device)}));
+    const int64_t node = machines.NodeOf(device);
+    least = std::min(least, node_sizes.at({own, node}));
+    ++own_by_node[node];
   }
-  return least;
+  if (own_by_node.size() == 1) return least;
+  const auto fewer = [](const auto& a, const auto& b) { return a.second < b.second; };
+  return std::min(least, std::max_element(own_by_node.begin(), own_by_node.end(), fewer)->second);
 }
 
 void CheckJointChoices(const JointChoices& choices, const std::vector<DeviceId>& usable, Violations& violations) {
