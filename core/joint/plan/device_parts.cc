@@ -6,6 +6,8 @@
 #include <set>
 #include <utility>
 
+#include "core/base/units.h"
+
 namespace planwright {
 namespace {
 
@@ -39,7 +41,9 @@ std::set<int64_t> BlocksUpTo(int64_t most, const JointSettings& settings) {
 int64_t FilledBy(int64_t block, const TrainingClass& part, int64_t count) {
   const int64_t node = part.devices_per_node;
   if (part.nodes == 1 || count >= part.devices()) return node;
-  return block <= node ? node / block * block : node;
+  if (block <= node) return node / block * block;
+  const int64_t nodes = CeilDivide(block, node);
+  return block % nodes == 0 ? block / nodes : node;
 }
 
 // The first so many devices of each node, by class.

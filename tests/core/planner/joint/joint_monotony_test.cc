@@ -383,6 +383,16 @@ TEST(JointMonotonyTest, NoDevicesChosenByHandBeatALimit) {
          joint.num_stages = 2;
        }},
       {"gpt-1.3b", "nodes:3?devices=8&between_gb=2&memory_gib=16", 60, {5, 5, 5}, any},
+      // One stage on as many devices of two nodes.
+      {"gpt-1.3b",
+       "nodes:3?devices=4",
+       6,
+       {3, 3, 0},
+       [](JointSettings& joint) {
+         joint.data_degrees = {6};
+         joint.tensor_degrees = {1};
+         joint.num_stages = 1;
+       }},
       {"gpt-1.3b?tied=no",
        "nodes:2?devices=4&between_gb=1&memory_gib=16",
        48,
