@@ -13,8 +13,8 @@ namespace planwright {
 // Parts of `all` with at most `counts` devices of each class, on which a plan may lie that takes so many: whole nodes
 // and part of one more come first. Blocks of 3 ranks leave a device of each node of 4 idle, so 6 devices are two blocks
 // on two nodes, and one block on the first 6: where ranks that may be chosen make such blocks, nodes of as many devices
-// as they fill are parts too. With one spread for all stages no plan lies on other nodes than such: a block larger than
-// a node counts the whole nodes that it takes. O(blocks x classes + parts x devices).
+// as they fill are parts too. With one spread for all stages no plan lies on other nodes than such: a block
+// larger than a node counts the whole nodes that it takes, or takes as many devices of each. O(blocks x classes + parts x devices).
 std::vector<TrainingCluster> PartsWith(const TrainingCluster& all, const DeviceCounts& counts,
                                        const JointSettings& settings);
 
