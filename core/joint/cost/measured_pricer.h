@@ -51,9 +51,9 @@ class MeasuredPricer : public LayerPricer {
     std::vector<std::string> names;
   };
 
-  // Of the passes that a profile measures: without exchanges of data ranks.
-  // The share that runs beside a pass.
+  // The share of exchanges of data ranks that runs beside a pass.
   double HiddenAmongDataOf(const PriceQuery& query) const;
+  // Of the passes that a profile measures: without exchanges of data ranks.
   PriceQuery PlainQuery(PriceQuery query) const;
   // By kind; nullptr: it was not measured.
   std::vector<const MeasuredLayer*> RowsOf(const PriceQuery& query) const;

@@ -235,7 +235,7 @@ class MixSearch {
   // As if these devices were as close and had as much memory as any.
   std::vector<TrainingCluster> BoundRowsWith(const DeviceCounts& counts) const {
     std::vector<TrainingCluster> rows;
-    for (const TrainingCluster& part : BoundPartsWith(training_, counts, question_.settings)) {
+    for (const TrainingCluster& part : BoundPartsWith(training_, counts, question_.settings, /*is_one_mix=*/false)) {
       AppendRows(BestRowsOf(AsCloseAsCanBe(part)), rows);
     }
     return rows;

@@ -42,8 +42,10 @@ int64_t FilledBy(int64_t block, const TrainingClass& part, int64_t count) {
   const int64_t node = part.devices_per_node;
   if (part.nodes == 1 || count >= part.devices()) return node;
   if (block <= node) return node / block * block;
-  const int64_t nodes = CeilDivide(block, node);
-  return block % nodes == 0 ? block / nodes : node;
+  for (int64_t nodes = CeilDivide(block, node); nodes <= part.nodes; ++nodes) {
+    if (block % nodes == 0) return block / nodes;
+  }
+  return node;
 }
 
 // The first so many devices of each node, by class.
@@ -67,6 +69,27 @@ TrainingCluster AtMost(const TrainingCluster& cluster, DeviceCounts counts) {
     counts[number] = std::min(counts[number], cluster.classes[number].devices());
   }
   return FirstDevicesByClass(cluster, counts);
+}
+
+int64_t MostBlocksOn(const TrainingCluster& part, int64_t block) {
+  int64_t blocks = 0;
+  for (const TrainingClass& own : part.classes) blocks += own.BlocksOf(block);
+  return blocks;
+}
+
+// Whether plans may lie on none of the parts (BoundPartsWith).
+bool MayLieElsewhere(const TrainingCluster& all, const DeviceCounts& counts, bool per_stage, bool is_one_mix) {
+  std::set<DeviceClassId> classes;
+  bool is_cut = false;
+  bool has_nodes = false;
+  for (std::size_t number = 0; number < counts.size(); ++number) {
+    const TrainingClass& own = all.classes[number];
+    classes.insert(own.device_class);
+    is_cut = is_cut || counts[number] < own.devices();
+    has_nodes = has_nodes || own.nodes > 1;
+  }
+  const bool has_sizes = classes.size() < counts.size();
+  return is_cut && ((per_stage && (has_nodes || has_sizes)) || (is_one_mix && has_sizes));
 }
 
 // By class of devices one node that has all of them, with the memory of those that have most.
@@ -100,20 +123,20 @@ std::vector<TrainingCluster> PartsWith(const TrainingCluster& all, const DeviceC
     for (std::size_t number = 0; number < counts.size(); ++number) {
       filled.push_back(FilledBy(block, all.classes[number], counts[number]));
     }
-    if (known.insert(filled).second) parts.push_back(AtMost(WithNodesOf(all, filled), counts));
+    if (known.contains(filled)) continue;
+    TrainingCluster part = AtMost(WithNodesOf(all, filled), counts);
+    // Else whole nodes hold as many blocks, closer together.
+    if (MostBlocksOn(part, block) <= MostBlocksOn(parts.front(), block)) continue;
+    known.insert(filled);
+    parts.push_back(std::move(part));
   }
   return parts;
 }
 
 std::vector<TrainingCluster> BoundPartsWith(const TrainingCluster& all, const DeviceCounts& counts,
-                                            const JointSettings& settings) {
+                                            const JointSettings& settings, bool is_one_mix) {
   std::vector<TrainingCluster> parts = PartsWith(all, counts, settings);
-  bool is_cut = false;
-  for (std::size_t number = 0; number < counts.size(); ++number) {
-    const TrainingClass& own = all.classes[number];
-    is_cut = is_cut || (own.nodes > 1 && counts[number] < own.devices());
-  }
-  if (settings.per_stage && is_cut) parts.push_back(AsOneNode(parts.front()));
+  if (MayLieElsewhere(all, counts, settings.per_stage, is_one_mix)) parts.push_back(AsOneNode(parts.front()));
   return parts;
 }
 

@@ -83,8 +83,8 @@ class FewestDevices {
     if (all_.size() > 1) Mix(WholeBox());
     if (question_.most_total > 0 && TotalOf(reached_) > question_.most_total) return TooMany();
     absl::StatusOr<JointAnswer> planned = PlanOn(reached_, on_answer);
-    const bool misses = planned.ok() && !Reaches(planned->plan);
-    if (found_.has_value() && (misses || IsInterrupted(planned.status()))) {
+    const bool misses = !planned.ok() || !Reaches(planned->plan);
+    if (found_.has_value() && misses) {
       planned = found_->answer;
       reached_ = found_->counts;
     }
@@ -179,6 +179,7 @@ class FewestDevices {
     } else if (counts != all_ || question_.whole != nullptr) {
       asked.whole = &whole_;
       asked.part_counts = CountsOfWhole(counts);
+      asked.is_one_mix = is_one_row_;
     }
     asked.enough_ps = enough_ps;
     return (is_network() ? PlanOnNetwork : PlanJointly)(asked, limits_, on_answer);
@@ -217,7 +218,11 @@ class FewestDevices {
       if (reply.plan.has_value()) Note(counts, std::move(reply));
       if (ruling.decision == Decision::kReached) return ruling;
     }
-    if (ruling.decision == Decision::kRefuted && IsOpenElsewhere(counts)) ruling.decision = Decision::kOpen;
+    // Of a limit that leaves nodes of several sizes or racks, others of these are not looked at.
+    const bool is_unknown = question_.whole != nullptr && question_.whole != &whole_;
+    if (ruling.decision == Decision::kRefuted && (is_unknown || IsOpenElsewhere(counts))) {
+      ruling.decision = Decision::kOpen;
+    }
     return ruling;
   }
 
@@ -225,8 +230,10 @@ class FewestDevices {
   // nobody has the plans that would be found there.
   bool IsOpenElsewhere(const DeviceCounts& counts) const {
     const bool has_others = question_.is_part || counts != all_;
-    if (!has_others || (whole_.groups.empty() && !question_.settings.per_stage)) return false;
-    const std::vector<TrainingCluster> parts = BoundPartsWith(whole_, CountsOfWhole(counts), question_.settings);
+    const bool may_differ = question_.settings.per_stage || whole_.classes.size() > 1;
+    if (!has_others || (whole_.groups.empty() && !may_differ)) return false;
+    const std::vector<TrainingCluster> parts =
+        BoundPartsWith(whole_, CountsOfWhole(counts), question_.settings, is_one_row_);
     return std::any_of(parts.begin(), parts.end(), [&](const TrainingCluster& part) {
       return AskInRows(AsCloseAsCanBe(part)).decision != Decision::kRefuted;
     });

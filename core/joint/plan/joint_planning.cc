@@ -27,6 +27,20 @@ bool HaveSameChoices(const JointConfiguration& a, const JointConfiguration& b) {
   return choices(a) == choices(b) && a.degrees == b.degrees;
 }
 
+std::vector<TrainingCluster> BoundPartsOf(const JointQuestion& question) {
+  if (question.whole == nullptr) return {question.training};
+  return BoundPartsWith(*question.whole, question.part_counts, question.settings, question.is_one_mix);
+}
+
+// Whether plans may lie where none of the parts does.
+bool HasMixedParts(const JointQuestion& question) {
+  if (question.whole == nullptr) return false;
+  return BoundPartsOf(question).size() > PartsWith(*question.whole, question.part_counts, question.settings).size();
+}
+
+// Of bounds on devices as if all were in one node, which are loose already.
+constexpr double kMixedGap = 0.005;
+
 class JointPlanner {
  public:
   JointPlanner(const JointQuestion& question, const SolveLimits& limits,
@@ -86,6 +100,8 @@ class JointPlanner {
     for (const TrainingCluster& row : bound_rows_) {
       JointRequest request = RequestOf(row, question_.settings);
       request.known_step_ps = step_ps;
+      // What is that much better there is hardly a plan of these nodes.
+      if (HasMixedParts(question_)) request.relative_gap = std::max(request.relative_gap, kMixedGap);
       NoteBounds(SearchJoint(request, limits_, [](const JointPlan&) {}), answer);
     }
   }
@@ -217,10 +233,8 @@ std::vector<TrainingCluster> PlanRowsOf(const JointQuestion& question) {
 }
 
 std::vector<TrainingCluster> BoundRowsOf(const JointQuestion& question) {
-  std::vector<TrainingCluster> parts = {question.training};
-  if (question.whole != nullptr) parts = BoundPartsWith(*question.whole, question.part_counts, question.settings);
   std::vector<TrainingCluster> rows;
-  for (const TrainingCluster& part : parts) {
+  for (const TrainingCluster& part : BoundPartsOf(question)) {
     AppendRows(BestRowsOf(question.is_part ? AsCloseAsCanBe(part) : part), rows);
   }
   return rows;
@@ -228,8 +242,7 @@ std::vector<TrainingCluster> BoundRowsOf(const JointQuestion& question) {
 
 bool HasOtherBoundRows(const JointQuestion& question) {
   const bool may_be_closer = question.is_part && !question.training.groups.empty();
-  const bool may_be_mixed = question.whole != nullptr && question.settings.per_stage;
-  return may_be_closer || may_be_mixed || HasUnlikeMemory(question.training);
+  return may_be_closer || HasMixedParts(question) || HasUnlikeMemory(question.training);
 }
 
 absl::StatusOr<JointAnswer> PlanJointly(const JointQuestion& question, const SolveLimits& limits,

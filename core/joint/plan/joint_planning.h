@@ -52,6 +52,8 @@ struct JointQuestion {
   // alone.
   const TrainingCluster* whole = nullptr;
   std::vector<int64_t> part_counts = {};
+  // These are one way of several to take so many of a class (BoundPartsWith).
+  bool is_one_mix = false;
   // Plans take so many of the devices at most, of whichever classes (PlanOnMix, PlanOnFewestDevices); 0: any number.
   int64_t most_total = 0;
   // On networks: by class, how many devices plans take at most, whichever these are; empty: any number.

@@ -149,6 +149,7 @@ class NetworkPlanner {
       for (std::size_t i = 0; i < question_.most_devices.size(); ++i) {
         asked.most_devices.push_back(std::min(question_.most_devices[i], part.classes[i].devices()));
       }
+      asked.enough_ps = question_.enough_ps;
       NetworkPlanner planner(asked, limits_, nobody);
       planner.SearchScopes();
       is_interrupted_ = is_interrupted_ || planner.is_interrupted_;

@@ -282,6 +282,7 @@ class JointRequestRun {
             .whole = has_others ? &all_->training : nullptr,
             .part_counts =
                 has_others ? CountsByClass(all_->training, std::ssize(training_.devices)) : std::vector<int64_t>(),
+            .is_one_mix = has_others,
             .most_total = MostTotalOf(training_, problem_),
             .most_devices = MostDevicesOf(training_, problem_),
             .all = all_.has_value() ? &*all_ : nullptr};

@@ -227,9 +227,11 @@ class ChoiceRules {
                       [&](DeviceId device) { return choices_.cluster.devices[device.index()].device_class == own; }),
           path, "must be on devices of one class");
       if (!violations_.empty()) return;
-      const int64_t node = choices_.NodeSizeOf(s);
-      Require(static_cast<int64_t>(nodes.size()) == (count + node - 1) / node, path,
-              "must be in one node, or take whole nodes");
+      const auto num_nodes = static_cast<int64_t>(nodes.size());
+      const int64_t node = choices_.UsableInNodeOf(s);
+      const bool has_equal_shares = num_nodes * choices_.NodeSizeOf(s) == count;
+      Require(num_nodes == 1 || (count > node && (num_nodes == (count + node - 1) / node || has_equal_shares)), path,
+              "must be in one node, or, if more than one has, take whole nodes or as many devices of each");
     }
     const std::optional<int32_t> most = choices_.problem.devices_to_use.max_devices;
     Require(!most.has_value() || std::cmp_less_equal(used.size(), *most), "plan.stages",
@@ -260,18 +262,22 @@ DeviceClassId JointChoices::ClassOf(std::size_t stage) const {
   return cluster.devices[placement.stages[stage].devices.front().index()].device_class;
 }
 
-int64_t JointChoices::NodeSizeOf(std::size_t stage) const {
+int64_t JointChoices::UsableInNodeOf(std::size_t stage) const {
   const DeviceClassId own = ClassOf(stage);
   int64_t least = std::numeric_limits<int64_t>::max();
-  std::map<int64_t, int64_t> own_by_node;
   for (const DeviceId device : placement.stages[stage].devices) {
-    const int64_t node = machines.NodeOf(device);
-    least = std::min(least, node_sizes.at({own, node}));
-    ++own_by_node[node];
+    least = std::min(least, node_sizes.at({own, machines.NodeOf(device)}));
   }
-  if (own_by_node.size() == 1) return least;
+  return least;
+}
+
+int64_t JointChoices::NodeSizeOf(std::size_t stage) const {
+  std::map<int64_t, int64_t> own_by_node;
+  for (const DeviceId device : placement.stages[stage].devices) ++own_by_node[machines.NodeOf(device)];
+  const int64_t usable = UsableInNodeOf(stage);
+  if (own_by_node.size() == 1) return usable;
   const auto fewer = [](const auto& a, const auto& b) { return a.second < b.second; };
-  return std::min(least, std::max_element(own_by_node.begin(), own_by_node.end(), fewer)->second);
+  return std::min(usable, std::max_element(own_by_node.begin(), own_by_node.end(), fewer)->second);
 }
 
 void CheckJointChoices(const JointChoices& choices, const std::vector<DeviceId>& usable, Violations& violations) {

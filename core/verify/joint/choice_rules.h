@@ -41,8 +41,9 @@ struct JointChoices {
   int64_t SamplesOf(const Degrees& degrees) const;
   // The class of the first device of a stage.
   DeviceClassId ClassOf(std::size_t stage) const;
-  // The fewest usable devices of its class that a node of the stage has; of a stage on several nodes no more than it
-  // takes of one. REQUIRES: it is on usable devices of one class.
+  // The fewest usable devices of its class that a node of the stage has; and of a stage on several nodes no more than
+  // it takes of one. REQUIRES: it is on usable devices of one class.
+  int64_t UsableInNodeOf(std::size_t stage) const;
   int64_t NodeSizeOf(std::size_t stage) const;
 };
 
