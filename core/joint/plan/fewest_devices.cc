@@ -219,7 +219,7 @@ class FewestDevices {
       if (ruling.decision == Decision::kReached) return ruling;
     }
     // Of a limit that leaves nodes of several sizes or racks, others of these are not looked at.
-    const bool is_unknown = question_.whole != nullptr && question_.whole != &whole_;
+    const bool is_unknown = question_.whole != nullptr && question_.whole->devices.size() > whole_.devices.size();
     if (ruling.decision == Decision::kRefuted && (is_unknown || IsOpenElsewhere(counts))) {
       ruling.decision = Decision::kOpen;
     }

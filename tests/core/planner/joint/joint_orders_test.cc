@@ -174,7 +174,7 @@ TEST(JointStartTest, WhatFitsAsItIsStandsAndNoOtherIsSoughtWhenTheTimeIsOver) {
   ASSERT_TRUE(as_given.ok()) << as_given.status();
   EXPECT_EQ(as_given->provenance.counters.at("start_fits"), 2);
   EXPECT_EQ(as_given->objective, before->objective);
-  EXPECT_FALSE(make_at_once(StartingFrom(RequestOf("llama3-8b", "dgx-h100:2000", 96), *before)).ok());
+  EXPECT_FALSE(make_at_once(StartingFrom(RequestOf("llama3-8b", "dgx-h100:2000", 93), *before)).ok());
 }
 
 TEST(JointStartTest, RefusesStartsThatAreNoPlans) {
