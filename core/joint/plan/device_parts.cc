@@ -7,25 +7,15 @@
 #include <utility>
 
 #include "core/base/units.h"
+#include "core/joint/plan/settings.h"
 
 namespace planwright {
 namespace {
 
-// Degrees of data that may be chosen, up to `most`.
-std::vector<int64_t> DataDegreesUpTo(int64_t most, const JointSettings& settings) {
-  std::vector<int64_t> degrees;
-  const std::vector<int32_t>& listed = settings.data_degrees;
-  for (int64_t data = 1; data <= std::min(most, settings.global_batch); ++data) {
-    const bool may_be = listed.empty() || std::find(listed.begin(), listed.end(), data) != listed.end();
-    if (may_be && settings.global_batch % data == 0) degrees.push_back(data);
-  }
-  return degrees;
-}
-
 // The devices of one stage, for all degrees that may be chosen, up to `most`.
 std::set<int64_t> BlocksUpTo(int64_t most, const JointSettings& settings) {
   std::set<int64_t> blocks;
-  const std::vector<int64_t> data_degrees = DataDegreesUpTo(most, settings);
+  const std::vector<int32_t> data_degrees = DataDegreesUpTo(most, settings);
   for (const int64_t tensor : settings.tensor_degrees) {
     for (const int64_t context : settings.context_degrees) {
       if (tensor > most || context > most / tensor) continue;

@@ -5,6 +5,7 @@
 
 #include "core/joint/cost/pair_links.h"
 #include "core/joint/cost/stage_cost.h"
+#include "core/joint/plan/settings.h"
 
 namespace planwright {
 namespace {
@@ -31,13 +32,7 @@ bool HasOrder(const std::vector<PipelineOrder>& orders, PipelineOrder order) {
 }
 
 std::vector<int32_t> DataDegrees(const NetworkScope& scope) {
-  std::vector<int32_t> degrees = scope.settings.data_degrees;
-  const int64_t most = DevicesOf(scope.cluster) / LeastBlock(scope.settings);
-  for (int32_t degree = 1; scope.settings.data_degrees.empty() && degree <= most; ++degree) {
-    if (scope.settings.global_batch % degree == 0) degrees.push_back(degree);
-  }
-  std::erase_if(degrees, [most](int32_t degree) { return degree > most; });
-  return degrees;
+  return DataDegreesUpTo(DevicesOf(scope.cluster) / LeastBlock(scope.settings), scope.settings);
 }
 
 // Other schedules than 1F1B have one choice for all.

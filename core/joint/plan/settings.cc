@@ -89,4 +89,13 @@ JointSettings ResolveJoint(const JointSettings& given, const TransformerShape& s
   return settings;
 }
 
+std::vector<int32_t> DataDegreesUpTo(int64_t most, const JointSettings& settings) {
+  std::vector<int32_t> degrees = settings.data_degrees;
+  for (int32_t degree = 1; settings.data_degrees.empty() && degree <= most; ++degree) {
+    if (settings.global_batch % degree == 0) degrees.push_back(degree);
+  }
+  std::erase_if(degrees, [most](int32_t degree) { return degree > most; });
+  return degrees;
+}
+
 }  // namespace planwright

@@ -2,6 +2,9 @@
 #ifndef PLANWRIGHT_CORE_JOINT_PLAN_SETTINGS_H_
 #define PLANWRIGHT_CORE_JOINT_PLAN_SETTINGS_H_
 
+#include <cstdint>
+#include <vector>
+
 #include "core/joint/cost/training_cluster.h"
 #include "core/model/joint.h"
 #include "core/model/transformer_shape.h"
@@ -21,6 +24,9 @@ namespace planwright {
 //   orders             1F1B; interleaved
 // Empty data degrees stay empty: all that divide the batch. Resolving twice changes nothing.
 JointSettings ResolveJoint(const JointSettings& given, const TransformerShape& shape, const TrainingCluster& cluster);
+
+// Degrees of data that may be chosen, as they are listed, or all that divide the batch, up to `most`.
+std::vector<int32_t> DataDegreesUpTo(int64_t most, const JointSettings& settings);
 
 }  // namespace planwright
 
