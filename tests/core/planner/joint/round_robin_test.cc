@@ -266,6 +266,13 @@ JointTestRequest RequestOf(const PiperInput& input) {
   return request;
 }
 
+void ExpectProvenLeast(const Plan& plan, double least) {
+  // Three divisions are rounded up to whole picoseconds.
+  EXPECT_GE(static_cast<double>(plan.objective.count()), least - 1e-6);
+  EXPECT_LE(static_cast<double>(plan.objective.count()), least + 3);
+  EXPECT_EQ(plan.lower_bound, plan.objective);
+}
+
 TEST(RoundRobinTest, FindsTheLeastOfAllPlansByPipersDefinition) {
   int found = 0;
   int impossible = 0;
@@ -282,10 +289,7 @@ TEST(RoundRobinTest, FindsTheLeastOfAllPlansByPipersDefinition) {
     }
     ++found;
     ASSERT_TRUE(plan.ok()) << plan.status();
-    // Three divisions are rounded up to whole picoseconds.
-    EXPECT_GE(static_cast<double>(plan->objective.count()), least - 1e-6);
-    EXPECT_LE(static_cast<double>(plan->objective.count()), least + 3);
-    EXPECT_EQ(plan->lower_bound, plan->objective);
+    ExpectProvenLeast(*plan, least);
     EXPECT_TRUE(plan->provenance.proven_optimal);
     const absl::StatusOr<Verdict> verdict = Judge(request, PlacementOf(*plan));
     ASSERT_TRUE(verdict.ok()) << verdict.status();
@@ -329,9 +333,7 @@ TEST(RoundRobinTest, FindsTheLeastOfAllPlansWhereMemoryIsUnlike) {
     }
     ++found;
     ASSERT_TRUE(plan.ok()) << plan.status();
-    EXPECT_GE(static_cast<double>(plan->objective.count()), least - 1e-6);
-    EXPECT_LE(static_cast<double>(plan->objective.count()), least + 3);
-    EXPECT_EQ(plan->lower_bound, plan->objective);
+    ExpectProvenLeast(*plan, least);
   }
   EXPECT_GT(found, 100);
   EXPECT_GT(impossible, 100);
