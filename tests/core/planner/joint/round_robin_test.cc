@@ -145,8 +145,9 @@ class PiperPlans {
         for (int64_t d = 1; d <= input_.batch; ++d) {
           if (input_.batch % d != 0 || ranks + d > input_.batch) continue;
           for (const Block& block : BlocksOf(used, d * (t + 1))) {
-            const double y = static_cast<double>((ranks + d + d - 1) / d);
-            const double load = LoadOf(nodes, t, {static_cast<double>(d), y}, block.memory);
+            const int64_t in_flight = (ranks + d + d - 1) / d;
+            const double load =
+                LoadOf(nodes, t, {static_cast<double>(d), static_cast<double>(in_flight)}, block.memory);
             const double before = longest_;
             longest_ = std::max(longest_, load);
             if (longest_ < least_) AddStage(done | nodes, used | block.devices, ranks + d);
@@ -308,6 +309,7 @@ PiperInput RandomUnlikeInput(uint64_t seed, int64_t sizes) {
   std::erase_if(input.edges, [&](const Edge& edge) { return edge.to >= input.nodes.size(); });
   input.devices = random.Between(2, sizes > 4 ? 6 : 4);
   std::vector<double> some;
+  some.reserve(static_cast<std::size_t>(sizes));
   for (int64_t i = 0; i < sizes; ++i)
     some.push_back(std::floor(input.memory * 0.01 * static_cast<double>(random.Between(10, 100))));
   for (int64_t d = 0; d < input.devices; ++d) {
