@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/divisors.h"
 #include "core/base/known.h"
 #include "core/joint/baselines/alpa_table.h"
 #include "core/joint/cost/layer_modes.h"
@@ -18,17 +19,6 @@ constexpr int kMostCaps = 64;
 // Alpa skips caps that are nearly those before.
 constexpr double kCapStep = 1e-3;
 constexpr int64_t kNever = AlpaStage::kNever;
-
-std::vector<int64_t> DivisorsOf(int64_t value) {
-  std::vector<int64_t> divisors;
-  for (int64_t divisor = 1; divisor * divisor <= value; ++divisor) {
-    if (value % divisor != 0) continue;
-    divisors.push_back(divisor);
-    if (divisor * divisor != value) divisors.push_back(value / divisor);
-  }
-  std::sort(divisors.begin(), divisors.end());
-  return divisors;
-}
 
 struct Taken {
   int32_t first = 0;

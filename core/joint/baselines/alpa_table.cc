@@ -25,13 +25,11 @@ class Run {
   bool Add(const LayerPrice& price) {
     const auto mode = ModeOf(price, mode_, allowed_);
     if (!mode.has_value()) return false;
-    const LayerPrice::Mode& own = price.InMode(*mode);
+    const LayerMode& own = price.InMode(*mode);
     time_ps_ += price.forward_ps + price.backward_ps + own.extra_ps;
     state_ += price.state_bytes();
     kept_ += own.kept_bytes;
-    gathered_ = std::max(gathered_, price.gathered_bytes);
-    workspace_ = std::max(workspace_, price.workspace_bytes);
-    recomputed_ = std::max(recomputed_, price.recomputed_bytes);
+    once_.Add(price);
     any_full_ = any_full_ || *mode == LayerRecomputation::kFull;
     return true;
   }
@@ -39,8 +37,7 @@ class Run {
   int64_t time_ps() const { return time_ps_; }
   // docs/joint-search.md, section 2.
   int64_t Bytes(int64_t in_flight, int64_t input_bytes, int64_t output_bytes) const {
-    const int64_t own = state_ + 2 * gathered_ + workspace_ + (any_full_ ? recomputed_ : 0) +
-                        BoundaryBufferBytes(input_bytes, output_bytes);
+    const int64_t own = state_ + once_.Bytes(any_full_) + BoundaryBufferBytes(input_bytes, output_bytes);
     return SaturatingAdd(own, SaturatingMultiply(in_flight, kept_));
   }
 
@@ -50,9 +47,7 @@ class Run {
   int64_t time_ps_ = 0;
   int64_t state_ = 0;
   int64_t kept_ = 0;
-  int64_t gathered_ = 0;
-  int64_t workspace_ = 0;
-  int64_t recomputed_ = 0;
+  HeldOnce once_;
   bool any_full_ = false;
 };
 

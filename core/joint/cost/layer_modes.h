@@ -10,10 +10,18 @@
 
 namespace planwright {
 
-// `wanted` where the layer has it; else the next mode that keeps more, else the next one that keeps less, of those in
-// `allowed`, or of all where the layer has none of these. nullopt: it has none at all. As StageTable::TimeInModePs.
-std::optional<LayerRecomputation> ModeOf(const LayerPrice& price, LayerRecomputation wanted,
-                                         const std::vector<LayerRecomputation>& allowed);
+// The modes of the layer that are in `allowed`; all that it has where these are none.
+LayerModes AllowedModes(const LayerPrice& price, const std::vector<LayerRecomputation>& allowed);
+
+// `wanted` where it is there; else the next mode that keeps more, else the next one that keeps less. nullopt: there is
+// none at all.
+std::optional<LayerRecomputation> ClosestMode(const LayerModes& modes, LayerRecomputation wanted);
+
+// Of the modes that are allowed.
+inline std::optional<LayerRecomputation> ModeOf(const LayerPrice& price, LayerRecomputation wanted,
+                                                const std::vector<LayerRecomputation>& allowed) {
+  return ClosestMode(AllowedModes(price, allowed), wanted);
+}
 
 }  // namespace planwright
 

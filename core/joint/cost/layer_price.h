@@ -5,6 +5,7 @@
 #ifndef PLANWRIGHT_CORE_JOINT_COST_LAYER_PRICE_H_
 #define PLANWRIGHT_CORE_JOINT_COST_LAYER_PRICE_H_
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -15,15 +16,18 @@
 
 namespace planwright {
 
-struct LayerPrice {
-  // What the layer takes besides where it is computed again.
-  struct Mode {
-    // In the backward pass.
-    int64_t extra_ps = 0;
-    // What each micro-batch in flight keeps.
-    int64_t kept_bytes = 0;
-  };
+// What a layer takes besides where it is computed again.
+struct LayerMode {
+  // In the backward pass.
+  int64_t extra_ps = 0;
+  // What each micro-batch in flight keeps.
+  int64_t kept_bytes = 0;
+};
 
+// By LayerRecomputation; nullopt: the layer has no such mode.
+using LayerModes = std::array<std::optional<LayerMode>, kNumRecomputations>;
+
+struct LayerPrice {
   // What it has in common with the first layer of the model (a tied embedding), as it counts in the fields below.
   struct Shared {
     int64_t parameter_bytes = 0;
@@ -41,8 +45,7 @@ struct LayerPrice {
   int64_t weights_ps = 0;
   // What they still need of a micro-batch whose other gradients are made.
   int64_t weights_kept_bytes = 0;
-  // nullopt: the layer has no such mode.
-  std::array<std::optional<Mode>, kNumRecomputations> modes;
+  LayerModes modes;
   // While the layer is computed again whole: what it then keeps.
   int64_t recomputed_bytes = 0;
   // While it runs.
@@ -67,11 +70,27 @@ struct LayerPrice {
   bool can_run = true;
 
   // REQUIRES: the layer has the mode.
-  const Mode& InMode(LayerRecomputation mode) const { return Known(modes[static_cast<std::size_t>(mode)]); }
+  const LayerMode& InMode(LayerRecomputation mode) const { return Known(modes[static_cast<std::size_t>(mode)]); }
   int64_t state_bytes() const { return parameter_bytes + gradient_bytes + optimizer_bytes; }
   // In any stage.
   int64_t least_state_bytes() const { return state_bytes() - shared.state_bytes(); }
   int64_t least_step_end_ps() const { return step_end_ps - shared.step_end_ps; }
+};
+
+// What a device holds once for all its layers, of which one runs at a time.
+struct HeldOnce {
+  // One layer gathered whole, of which two are there at a time: the next one is under way.
+  int64_t gathered_bytes = 0;
+  int64_t workspace_bytes = 0;
+  int64_t recomputed_bytes = 0;
+
+  void Add(const LayerPrice& price) {
+    gathered_bytes = std::max(gathered_bytes, price.gathered_bytes);
+    workspace_bytes = std::max(workspace_bytes, price.workspace_bytes);
+    recomputed_bytes = std::max(recomputed_bytes, price.recomputed_bytes);
+  }
+  // `again`: some layer is computed again whole.
+  int64_t Bytes(bool again) const { return 2 * gathered_bytes + workspace_bytes + (again ? recomputed_bytes : 0); }
 };
 
 }  // namespace planwright

@@ -69,7 +69,7 @@ LayerPrice Measured(LayerPrice priced, const LayerPrice& plain, const LayerParts
   const double factor =
       plain.forward_ps > 0 ? static_cast<double>(forward_ps) / static_cast<double>(plain.forward_ps) : 1;
   for (std::size_t mode = 0; mode < priced.modes.size(); ++mode) {
-    std::optional<LayerPrice::Mode>& own = priced.modes[mode];
+    std::optional<LayerMode>& own = priced.modes[mode];
     if (own.has_value()) own->extra_ps = std::llround(static_cast<double>(Known(plain.modes[mode]).extra_ps) * factor);
   }
   auto& none = priced.modes[static_cast<std::size_t>(LayerRecomputation::kNone)];

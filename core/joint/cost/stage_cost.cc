@@ -46,7 +46,6 @@ class StageSum {
       AddState(price);
       if (layer == 0 || layer == last) ends_bytes_ += price.ends_bytes;
       if (layer == last) shared_ = price.shared;
-      recomputed_ = std::max(recomputed_, price.recomputed_bytes);
       any_full_ = any_full_ || mode == LayerRecomputation::kFull;
     }
     most_held_ = std::max(most_held_, held);
@@ -72,11 +71,11 @@ class StageSum {
     stage.step_end = Picoseconds(SaturatingAdd(step_end, ends.has_value() ? OneWayPs(ends_bytes_, *ends) : 0));
     stage.in_flight = static_cast<int32_t>(held_.count());
     stage.measured_layers = measured_layers_;
-    stage.memory = {.parameters = parameters_ - twice.parameter_bytes + 2 * gathered_,
+    stage.memory = {.parameters = parameters_ - twice.parameter_bytes + 2 * once_.gathered_bytes,
                     .gradients = gradients_ - twice.gradient_bytes,
                     .optimizer = optimizer_ - twice.optimizer_bytes,
                     .activations = most_held_,
-                    .workspace = workspace_ + (any_full_ ? recomputed_ : 0) + buffers_,
+                    .workspace = once_.workspace_bytes + (any_full_ ? once_.recomputed_bytes : 0) + buffers_,
                     .reserved = reserved_bytes};
   }
 
@@ -90,8 +89,7 @@ class StageSum {
     parameters_ += price.parameter_bytes;
     gradients_ += price.gradient_bytes;
     optimizer_ += price.optimizer_bytes;
-    gathered_ = std::max(gathered_, price.gathered_bytes);
-    workspace_ = std::max(workspace_, price.workspace_bytes);
+    once_.Add(price);
     step_end_ += price.step_end_ps;
     measured_layers_ += price.is_measured ? 1 : 0;
   }
@@ -105,9 +103,7 @@ class StageSum {
   int64_t parameters_ = 0;
   int64_t gradients_ = 0;
   int64_t optimizer_ = 0;
-  int64_t gathered_ = 0;
-  int64_t workspace_ = 0;
-  int64_t recomputed_ = 0;
+  HeldOnce once_;
   int64_t step_end_ = 0;
   // Of the first and the last layer of the model.
   int64_t ends_bytes_ = 0;

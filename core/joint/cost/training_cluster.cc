@@ -204,6 +204,34 @@ TrainingCluster WithMostMemory(TrainingCluster cluster) {
   return cluster;
 }
 
+// Of more, all orders are too many to search.
+constexpr std::size_t kMostOrderedRuns = 3;
+
+// By class of devices, the numbers of the neighbouring classes of the row that are of it.
+std::vector<std::vector<std::size_t>> RunsOfClass(const TrainingCluster& cluster) {
+  std::vector<std::vector<std::size_t>> runs;
+  for (std::size_t number = 0; number < cluster.classes.size(); ++number) {
+    const bool is_new = number == 0 || cluster.classes[number].device_class != cluster.classes[number - 1].device_class;
+    if (is_new) runs.emplace_back();
+    runs.back().push_back(number);
+  }
+  return runs;
+}
+
+// The classes of these numbers, one behind the other; the devices with them.
+TrainingCluster InOrder(const TrainingCluster& cluster, const std::vector<std::size_t>& order) {
+  std::vector<std::vector<DeviceId>::const_iterator> firsts = {cluster.devices.begin()};
+  for (const TrainingClass& part : cluster.classes) firsts.push_back(firsts.back() + part.devices());
+  TrainingCluster ordered = cluster;
+  ordered.classes.clear();
+  ordered.devices.clear();
+  for (const std::size_t number : order) {
+    ordered.classes.push_back(cluster.classes[number]);
+    ordered.devices.insert(ordered.devices.end(), firsts[number], firsts[number + 1]);
+  }
+  return ordered;
+}
+
 void Append(std::vector<TrainingCluster> more, std::vector<TrainingCluster>& rows) {
   for (TrainingCluster& row : more) rows.push_back(std::move(row));
 }
@@ -216,6 +244,18 @@ int64_t TrainingClass::TakenBy(int64_t block) const {
 
 int64_t TrainingClass::BlocksOf(int64_t block) const {
   return block <= devices_per_node ? nodes * (devices_per_node / block) : nodes / CeilDivide(block, devices_per_node);
+}
+
+int64_t TrainingCluster::num_devices() const {
+  int64_t count = 0;
+  for (const TrainingClass& part : classes) count += part.devices();
+  return count;
+}
+
+int64_t TrainingCluster::BlocksOf(int64_t block) const {
+  int64_t blocks = 0;
+  for (const TrainingClass& part : classes) blocks += part.BlocksOf(block);
+  return blocks;
 }
 
 int32_t TrainingCluster::LeastTierOf(const TrainingClass& part, int64_t block) const {
@@ -276,7 +316,18 @@ TrainingCluster AsCloseAsCanBe(const TrainingCluster& cluster) {
 
 std::vector<TrainingCluster> OrdersOf(const TrainingCluster& cluster) {
   if (cluster.classes.size() == 1) return {cluster};
-  return {cluster, InReverse(cluster)};
+  const std::vector<std::vector<std::size_t>> runs = RunsOfClass(cluster);
+  std::vector<std::size_t> order(runs.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::vector<TrainingCluster> orders;
+  do {
+    if (order.front() > order.back()) continue;  // The reverse of another one.
+    std::vector<std::size_t> classes;
+    for (const std::size_t run : order) classes.insert(classes.end(), runs[run].begin(), runs[run].end());
+    orders.push_back(InOrder(cluster, classes));
+    orders.push_back(InReverse(orders.back()));
+  } while (runs.size() <= kMostOrderedRuns && std::next_permutation(order.begin(), order.end()));
+  return orders;
 }
 
 bool HasUnlikeMemory(const TrainingCluster& cluster) {
@@ -372,15 +423,9 @@ TrainingCluster FirstDevicesByClass(const TrainingCluster& cluster, const std::v
 }
 
 TrainingCluster InReverse(const TrainingCluster& cluster) {
-  TrainingCluster reversed = cluster;
-  std::reverse(reversed.classes.begin(), reversed.classes.end());
-  reversed.devices.clear();
-  auto end = cluster.devices.end();
-  for (const TrainingClass& part : reversed.classes) {
-    reversed.devices.insert(reversed.devices.end(), end - part.devices(), end);
-    end -= part.devices();
-  }
-  return reversed;
+  std::vector<std::size_t> order(cluster.classes.size());
+  std::iota(order.rbegin(), order.rend(), 0);
+  return InOrder(cluster, order);
 }
 
 }  // namespace planwright

@@ -72,6 +72,9 @@ struct TrainingCluster {
     if (tier == 0) return inside;
     return tier + 1 == num_tiers() ? between : groups[static_cast<std::size_t>(tier - 1)].link;
   }
+  int64_t num_devices() const;
+  // How many blocks of so many devices lie side by side.
+  int64_t BlocksOf(int64_t block) const;
   // The closest that a block of so many nodes can be; a block of a node or less: 0.
   int32_t LeastTier(int64_t nodes) const;
   // The closest that a block of so many devices on nodes of `part` can be.
@@ -104,7 +107,8 @@ TrainingCluster AsCloseAsCanBe(const TrainingCluster& cluster);
 // The classes in the opposite order; the devices with them.
 TrainingCluster InReverse(const TrainingCluster& cluster);
 
-// The orders in which a pipeline may pass the classes.
+// The orders in which a pipeline may pass the classes: all orders of up to three classes of devices, of more that of
+// the file; each both ways.
 std::vector<TrainingCluster> OrdersOf(const TrainingCluster& cluster);
 
 // Whether some device has more memory than plans count on, or nodes that have as many devices of one class differ in
@@ -119,7 +123,7 @@ bool HasUnlikeDevices(const TrainingCluster& cluster);
 enum class AssumedMemory { kLeast, kMost };
 TrainingCluster WithLikeMemory(const TrainingCluster& cluster, AssumedMemory memory);
 
-// The rows in which a pipeline may pass the devices: the classes in both orders, and where memory is unlike, also as if
+// The rows in which a pipeline may pass the devices: the classes in each order, and where memory is unlike, also as if
 // all had the least.
 std::vector<TrainingCluster> RowsOf(const TrainingCluster& cluster);
 

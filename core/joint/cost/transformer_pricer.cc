@@ -29,7 +29,7 @@ constexpr int kLaunchesOfABlockingOne = 6;
 // `again`: what computing the layer again takes, whole.
 void AddModes(const TransformerShape& shape, LayerKind kind, const ActivationBytes& kept, double again, double scores,
               LayerPrice& price) {
-  const auto mode = [&](LayerRecomputation which) -> std::optional<LayerPrice::Mode>& {
+  const auto mode = [&](LayerRecomputation which) -> std::optional<LayerMode>& {
     return price.modes[static_cast<std::size_t>(which)];
   };
   mode(LayerRecomputation::kNone) = {0, RoundedUp(kept.layer)};

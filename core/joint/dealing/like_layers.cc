@@ -29,8 +29,8 @@ struct LayerKind {
 LayerModes LeastModesOf(const LayerModes& a, const LayerModes& b) {
   LayerModes least = a;
   for (std::size_t mode = 0; mode < least.size(); ++mode) {
-    std::optional<LayerPrice::Mode>& own = least[mode];
-    const std::optional<LayerPrice::Mode>& other = b[mode];
+    std::optional<LayerMode>& own = least[mode];
+    const std::optional<LayerMode>& other = b[mode];
     if (!own.has_value()) own = other;
     if (!own.has_value() || !other.has_value()) continue;
     own->extra_ps = std::min(own->extra_ps, other->extra_ps);
@@ -52,7 +52,7 @@ LayerPrice LeastOf(LayerPrice a, const LayerPrice& b) {
 }
 
 int64_t HeldBytesOf(const StageTable& table, const LayerKind& kind) {
-  const std::optional<LayerPrice::Mode>& kept = table.PriceOf(kind.layer).modes[kKeptMode];
+  const std::optional<LayerMode>& kept = table.PriceOf(kind.layer).modes[kKeptMode];
   return table.PriceOf(kind.layer).state_bytes() + (kept.has_value() ? kept->kept_bytes : 0);
 }
 

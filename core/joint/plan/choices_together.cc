@@ -13,6 +13,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "core/base/divisors.h"
 #include "core/base/quantity_text.h"
 #include "core/joint/cost/pair_links.h"
 #include "core/joint/cost/stage_cost.h"
@@ -80,12 +81,9 @@ class ChoicesTogether {
     std::set<BatchDivision> divisions;
     for (const int64_t samples : settings_.micro_batch_samples) {
       const int64_t rest = settings_.global_batch / samples;
-      for (int64_t low = 1; low * low <= rest; ++low) {
-        if (rest % low != 0) continue;
-        for (const int64_t data : {low, rest / low}) {
-          const bool may_be = MayBeData(data) && settings_.micro_batches.value_or(rest / data) == rest / data;
-          if (may_be) divisions.insert({data, rest / data});
-        }
+      for (const int64_t data : DivisorsOf(rest)) {
+        const bool may_be = MayBeData(data) && settings_.micro_batches.value_or(rest / data) == rest / data;
+        if (may_be) divisions.insert({data, rest / data});
       }
     }
     return divisions;
@@ -174,13 +172,9 @@ class ChoicesTogether {
 
   // Interleaved stages are all of one class.
   bool HasBlocks(PipelineOrder order, int64_t stages, int64_t block) const {
-    int64_t all = 0;
-    int64_t most = 0;
-    for (const TrainingClass& part : request_.cluster.classes) {
-      all += part.BlocksOf(block);
-      most = std::max(most, part.BlocksOf(block));
-    }
-    return stages <= (order == PipelineOrder::kInterleaved ? most : all);
+    if (order != PipelineOrder::kInterleaved) return stages <= request_.cluster.BlocksOf(block);
+    return std::any_of(request_.cluster.classes.begin(), request_.cluster.classes.end(),
+                       [&](const TrainingClass& part) { return stages <= part.BlocksOf(block); });
   }
 
   std::optional<Shortage> WhyOf(BrokenRule rule) const {
@@ -220,8 +214,7 @@ class ChoicesTogether {
   }
 
   std::string WhyNoBlocks() const {
-    int64_t devices = 0;
-    for (const TrainingClass& part : request_.cluster.classes) devices += part.devices();
+    const int64_t devices = request_.cluster.num_devices();
     const std::string stages = absl::StrCat(CountedText(fewest_stages_, "stage"), " of at least ",
                                             CountedText(smallest_block_, "device"), SmallestRanks());
     if (fewest_stages_ * smallest_block_ <= devices) {

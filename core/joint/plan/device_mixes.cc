@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <utility>
@@ -17,7 +18,6 @@
 #include "core/joint/plan/network_planning.h"
 #include "core/joint/plan/start_plan.h"
 #include "core/joint/plan/what_would_fit.h"
-#include "core/joint/search/joint_search.h"
 
 namespace planwright {
 namespace {
@@ -47,6 +47,7 @@ class MixSearch {
       : question_(question), limits_(limits), on_answer_(on_answer), training_(question.training) {
     training_.pairs = nullptr;
     for (const TrainingClass& part : training_.classes) all_.push_back(part.devices());
+    most_questions_ = kMostMixQuestionsOfOrder * std::ssize(OrdersOf(training_));
   }
 
   absl::StatusOr<JointAnswer> Run() {
@@ -103,7 +104,7 @@ class MixSearch {
     Add(std::move(whole), std::nullopt);
     while (!boxes_.empty()) {
       const auto least = LeastOf(boxes_);
-      if (IsHopeless(*least) || asked_ >= kMostMixQuestions || CheckInterruption(limits_).has_value()) break;
+      if (IsHopeless(*least) || asked_ >= most_questions_ || CheckInterruption(limits_).has_value()) break;
       const BoundedBox box = std::move(*least);
       boxes_.erase(least);
       if (box.mixes.is_one()) {
@@ -158,7 +159,7 @@ class MixSearch {
   int64_t SimulatedBoundOn(const DeviceCounts& counts, int64_t needed_ps) const {
     int64_t bound_ps = needed_ps;
     for (const TrainingCluster& row : BoundRowsWith(counts)) {
-      bound_ps = std::min(bound_ps, BoundSimulatedStep(RequestOn(row), bound_ps, limits_));
+      bound_ps = std::min(bound_ps, BoundSimulatedStep(question_.RequestOn(row), bound_ps, limits_));
     }
     return bound_ps;
   }
@@ -192,7 +193,7 @@ class MixSearch {
     }
     start_counts_ = counts;
     for (const TrainingCluster& row : RowsWith(counts)) {
-      std::optional<StartPlan> start = StartFrom(*question_.start, RequestOn(row), limits_);
+      std::optional<StartPlan> start = StartFrom(*question_.start, question_.RequestOn(row), limits_);
       if (!start.has_value()) continue;
       start_fits_ = std::max<int64_t>(start_fits_, start->is_as_given ? 2 : 1);
       if (start->plan.step.count() < best_ps()) Keep(counts, row, std::move(start->plan));
@@ -312,15 +313,11 @@ class MixSearch {
 
   JointOutcome Ask(const TrainingCluster& row) {
     ++asked_;
-    JointRequest request = RequestOn(row);
+    JointRequest request = question_.RequestOn(row);
     if (best_.has_value()) request.known_step_ps = best_ps();
     JointOutcome outcome = SearchJoint(request, limits_, [](const JointPlan&) {});
     is_interrupted_ = is_interrupted_ || outcome.is_interrupted;
     return outcome;
-  }
-
-  JointRequest RequestOn(const TrainingCluster& row) const {
-    return {question_.pricer, row, question_.settings, question_.reserved_bytes, question_.relative_gap};
   }
 
   // In full, from the best plan that is known there.
@@ -368,7 +365,8 @@ class MixSearch {
   std::vector<BoundedBox> boxes_;
   // Of the parts that have been looked at.
   std::map<DeviceCounts, int64_t> bounds_;
-  int asked_ = 0;
+  int64_t asked_ = 0;
+  int64_t most_questions_ = 0;
   // The best plan so far and the part that it is on.
   std::optional<JointAnswer> best_;
   DeviceCounts best_counts_;

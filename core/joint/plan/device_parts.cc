@@ -61,12 +61,6 @@ TrainingCluster AtMost(const TrainingCluster& cluster, DeviceCounts counts) {
   return FirstDevicesByClass(cluster, counts);
 }
 
-int64_t MostBlocksOn(const TrainingCluster& part, int64_t block) {
-  int64_t blocks = 0;
-  for (const TrainingClass& own : part.classes) blocks += own.BlocksOf(block);
-  return blocks;
-}
-
 // Whether plans may lie on none of the parts (BoundPartsWith).
 bool MayLieElsewhere(const TrainingCluster& all, const DeviceCounts& counts, bool per_stage, bool is_one_mix) {
   std::set<DeviceClassId> classes;
@@ -116,7 +110,7 @@ std::vector<TrainingCluster> PartsWith(const TrainingCluster& all, const DeviceC
     if (known.contains(filled)) continue;
     TrainingCluster part = AtMost(WithNodesOf(all, filled), counts);
     // Else whole nodes hold as many blocks, closer together.
-    if (MostBlocksOn(part, block) <= MostBlocksOn(parts.front(), block)) continue;
+    if (part.BlocksOf(block) <= parts.front().BlocksOf(block)) continue;
     known.insert(filled);
     parts.push_back(std::move(part));
   }

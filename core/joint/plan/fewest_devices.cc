@@ -24,7 +24,6 @@
 #include "core/joint/plan/network_planning.h"
 #include "core/joint/plan/what_would_fit.h"
 #include "core/joint/search/fewest_search.h"
-#include "core/joint/search/joint_search.h"
 
 namespace planwright {
 namespace {
@@ -155,7 +154,7 @@ class FewestDevices {
     TrainingCluster row = question_.training;
     row.classes.resize(1);
     row.classes.front().nodes = static_cast<int32_t>(CeilDivide(all_.front(), row.classes.front().devices_per_node));
-    const JointRequest request{question_.pricer, row, question_.settings, question_.reserved_bytes};
+    const JointRequest request = question_.RequestOn(row);
     const std::optional<int64_t> most = is_any_step() ? std::nullopt : std::optional(most_ps_);
     FewestOutcome outcome = SearchFewestDevices(request, most, all_.front(), limits_);
     if (!outcome.plan.has_value()) return;
@@ -294,8 +293,8 @@ class FewestDevices {
   }
 
   Reply AskInRow(const TrainingCluster& part) const {
-    const double gap = std::min(question_.relative_gap, kDecisiveGap);
-    JointRequest request{question_.pricer, part, question_.settings, question_.reserved_bytes, gap};
+    JointRequest request = question_.RequestOn(part);
+    request.relative_gap = std::min(request.relative_gap, kDecisiveGap);
     if (is_any_step() && PlainHoldsWhatOthersDo(request)) return AskWhetherHeld(request);
     request.enough_ps = most_ps_;
     // Where all are enough, by how much others miss the target does not matter.

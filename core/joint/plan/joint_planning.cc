@@ -13,7 +13,6 @@
 #include "core/joint/plan/device_parts.h"
 #include "core/joint/plan/start_plan.h"
 #include "core/joint/plan/what_would_fit.h"
-#include "core/joint/search/joint_search.h"
 #include "core/model/plan.h"
 
 namespace planwright {
@@ -56,7 +55,7 @@ class JointPlanner {
     std::optional<JointPlan> best;
     if (question_.start != nullptr) best = BestStart(answer);
     for (const TrainingCluster& row : rows_) {
-      JointRequest request = RequestOf(row, question_.settings);
+      JointRequest request = question_.RequestOn(row);
       if (best.has_value()) request.known_step_ps = best->step.count();
       JointOutcome outcome = SearchJoint(request, limits_, [&](const JointPlan& plan) { Report(row, plan); });
       for (const auto& [name, count] : outcome.counters) answer.counters[name] += count;
@@ -79,7 +78,7 @@ class JointPlanner {
     std::optional<JointPlan> best;
     int64_t& fits = answer.counters["start_fits"];
     for (const TrainingCluster& row : rows_) {
-      std::optional<StartPlan> start = StartFrom(*question_.start, RequestOf(row, question_.settings), limits_);
+      std::optional<StartPlan> start = StartFrom(*question_.start, question_.RequestOn(row), limits_);
       if (!start.has_value() || (best.has_value() && best->step <= start->plan.step)) continue;
       fits = start->is_as_given ? 2 : 1;
       best = std::move(start->plan);
@@ -98,16 +97,12 @@ class JointPlanner {
 
   void LookAtBoundRows(int64_t step_ps, JointAnswer& answer) {
     for (const TrainingCluster& row : bound_rows_) {
-      JointRequest request = RequestOf(row, question_.settings);
+      JointRequest request = question_.RequestOn(row);
       request.known_step_ps = step_ps;
       // What is that much better there is hardly a plan of these nodes.
       if (HasMixedParts(question_)) request.relative_gap = std::max(request.relative_gap, kMixedGap);
       NoteBounds(SearchJoint(request, limits_, [](const JointPlan&) {}), answer);
     }
-  }
-
-  JointRequest RequestOf(const TrainingCluster& row, const JointSettings& settings) const {
-    return {question_.pricer, row, settings, question_.reserved_bytes, question_.relative_gap};
   }
 
   void Report(const TrainingCluster& training, const JointPlan& plan) {
@@ -139,7 +134,7 @@ class JointPlanner {
     if (is_interrupted) return NotWithinLimitsError(limits_);
     if (HasOtherBoundRows(question_)) {
       for (const TrainingCluster& row : bound_rows_) {
-        const JointOutcome outcome = SearchJoint(RequestOf(row, question_.settings), limits_, [](const JointPlan&) {});
+        const JointOutcome outcome = SearchJoint(question_.RequestOn(row), limits_, [](const JointPlan&) {});
         if (outcome.plan.has_value()) {
           return HasUnlikeMemory(question_.training) ? NotFoundInUnlikeMemory() : NotFoundOnSome();
         }
@@ -150,7 +145,7 @@ class JointPlanner {
     if (is_open_) return NotFoundInterleavedError();
     // Memory is what is short where choices go together on some row.
     const auto row = std::find_if(rows_.begin(), rows_.end(), [&](const TrainingCluster& each) {
-      return !WhyNoneGoTogether(RequestOf(each, question_.settings)).has_value();
+      return !WhyNoneGoTogether(question_.RequestOn(each)).has_value();
     });
     return NothingFitsError(question_, row == rows_.end() ? rows_.front() : *row, limits_);
   }
@@ -174,7 +169,7 @@ class JointPlanner {
     SimulateJointPlan(question_.pricer, row, plan);
     int64_t simulated_bound = plan.simulated_step.count();
     for (const TrainingCluster& each : bound_rows_) {
-      const JointRequest request = RequestOf(each, question_.settings);
+      const JointRequest request = question_.RequestOn(each);
       simulated_bound = std::min(simulated_bound, BoundSimulatedStep(request, plan.simulated_step.count(), limits_));
     }
     const int64_t floor = std::min(simulated_floor_, plan.simulated_step.count());
@@ -195,7 +190,7 @@ class JointPlanner {
       std::optional<Picoseconds> step;
       bool is_proven = true;
       for (const TrainingCluster& row : rows_) {
-        JointRequest request = RequestOf(row, choice.settings);
+        JointRequest request = question_.RequestOn(row, choice.settings);
         request.relative_gap = std::max(request.relative_gap, kWorthGap);
         if (step.has_value()) request.known_step_ps = step->count();
         const JointOutcome outcome = SearchJoint(request, limits_, [](const JointPlan&) {});

@@ -14,6 +14,7 @@
 #include "core/base/limits.h"
 #include "core/joint/cost/layer_pricer.h"
 #include "core/joint/cost/training_cluster.h"
+#include "core/joint/search/joint_search.h"
 #include "core/model/cluster.h"
 #include "core/model/joint.h"
 
@@ -62,6 +63,12 @@ struct JointQuestion {
   int64_t enough_ps = 0;
   // Asked where nothing fits; nullptr: `training` has all devices.
   const AllDevices* all = nullptr;
+
+  // The search of one row, of which `row` and `with` outlive it.
+  JointRequest RequestOn(const TrainingCluster& row, const JointSettings& with) const {
+    return {pricer, row, with, reserved_bytes, relative_gap};
+  }
+  JointRequest RequestOn(const TrainingCluster& row) const { return RequestOn(row, settings); }
 };
 
 // Rows on which plans are looked for (RowsOf).

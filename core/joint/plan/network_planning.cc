@@ -114,7 +114,7 @@ class NetworkPlanner {
   }
 
   JointRequest RequestOn(const TrainingCluster& cluster, const JointSettings& settings) const {
-    JointRequest request{question_.pricer, cluster, settings, question_.reserved_bytes, question_.relative_gap};
+    JointRequest request = question_.RequestOn(cluster, settings);
     if (best_.has_value()) request.known_step_ps = best_->plan.step.count();
     return request;
   }

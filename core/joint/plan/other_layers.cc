@@ -11,7 +11,7 @@ OtherLayers LookAtOtherLayers(const JointQuestion& question, int64_t step_ps, in
                               const SolveLimits& limits) {
   OtherLayers other{.step_bound_ps = step_ps, .simulated_bound_ps = simulated_ps};
   const auto look = [&](const TrainingCluster& row) {
-    JointRequest request{question.pricer, row, question.settings, question.reserved_bytes, question.relative_gap};
+    JointRequest request = question.RequestOn(row);
     request.known_step_ps = step_ps;
     const JointOutcome outcome = SearchJoint(request, limits, [](const JointPlan&) {});
     other.step_bound_ps = std::min(other.step_bound_ps, outcome.step_bound_ps);

@@ -25,18 +25,12 @@ namespace {
 constexpr double kAnyPlan = 0.5;
 constexpr int64_t kMostDevices = 16'384;
 
-int64_t NumDevicesOf(const TrainingCluster& cluster) {
-  int64_t devices = 0;
-  for (const TrainingClass& part : cluster.classes) devices += part.devices();
-  return devices;
-}
-
 // Whether a search finds anything; nullopt: that is open.
 std::optional<bool> Fits(const JointRequest& request, const TrainingCluster& cluster, const JointSettings& settings,
                          const SolveLimits& limits) {
   const JointRequest asked{request.pricer, cluster, settings, request.reserved_bytes, kAnyPlan};
   if (PlainHoldsWhatOthersDo(asked)) {
-    const FewestOutcome outcome = SearchFewestDevices(asked, std::nullopt, NumDevicesOf(cluster), limits);
+    const FewestOutcome outcome = SearchFewestDevices(asked, std::nullopt, cluster.num_devices(), limits);
     if (outcome.plan.has_value()) return true;
     return outcome.is_proven ? std::optional(false) : std::nullopt;
   }
@@ -60,9 +54,9 @@ TrainingCluster WithNodes(const TrainingCluster& cluster, int32_t nodes) {
 int64_t FewestDevicesOfNodes(const JointRequest& request, int32_t nodes, const SolveLimits& limits) {
   const TrainingCluster cluster = WithNodes(request.cluster, nodes);
   const JointRequest asked{request.pricer, cluster, request.settings, request.reserved_bytes, kAnyPlan};
-  if (!PlainHoldsWhatOthersDo(asked)) return NumDevicesOf(cluster);
-  const FewestOutcome outcome = SearchFewestDevices(asked, std::nullopt, NumDevicesOf(cluster), limits);
-  return outcome.plan.has_value() && outcome.is_proven ? outcome.devices : NumDevicesOf(cluster);
+  if (!PlainHoldsWhatOthersDo(asked)) return cluster.num_devices();
+  const FewestOutcome outcome = SearchFewestDevices(asked, std::nullopt, cluster.num_devices(), limits);
+  return outcome.plan.has_value() && outcome.is_proven ? outcome.devices : cluster.num_devices();
 }
 
 // The fewest nodes of the first class that hold the model, more than `too_few`; nullopt: none that were tried.
@@ -143,7 +137,7 @@ const std::string& NameOfClass(const JointQuestion& question, const TrainingClas
 // GiB".
 std::string DevicesText(const JointQuestion& question, const TrainingCluster& cluster) {
   if (!HasUnlikeDevices(cluster)) {
-    const std::string devices = CountedText(NumDevicesOf(cluster), "device");
+    const std::string devices = CountedText(cluster.num_devices(), "device");
     const int64_t memory = cluster.classes.front().memory_bytes;
     if (memory <= 0) return absl::StrCat(devices, " of which all memory is reserved");
     return absl::StrCat(devices, " of ", SizeText(memory));
@@ -257,7 +251,7 @@ std::string SpeedsText(const Cluster& cluster, const TrainingCluster& training) 
 
 absl::Status NothingFitsError(const JointQuestion& question, const TrainingCluster& cluster,
                               const SolveLimits& limits) {
-  const JointRequest request{question.pricer, cluster, question.settings, question.reserved_bytes};
+  const JointRequest request = question.RequestOn(cluster);
   const std::optional<bool> may_take_too_long = MayTakeTooLong(request, limits);
   if (!may_take_too_long.has_value()) return NotWithinLimitsError(limits);
   if (!*may_take_too_long) return InfeasibleError(WhatWouldFit(question, request, limits));

@@ -23,7 +23,7 @@ class Enumeration {
   IdealList Run(std::size_t most) const {
     IdealList list;
     std::set<OperatorSet> level = {OperatorSet(size_)};
-    for (std::size_t count = 0; !level.empty(); ++count) {
+    while (!level.empty()) {
       list.ideals.insert(list.ideals.end(), level.begin(), level.end());
       std::set<OperatorSet> next;
       for (const OperatorSet& ideal : level) {

@@ -50,7 +50,6 @@ class CapSearch {
         break;
       }
     }
-    result_.step_ps = best_;
     result_.bound_ps = open_.empty() ? best_ : std::min(best_, open_.top().bound);
     result_.bound_ps = std::min(result_.bound_ps, closed_);
     return result_;

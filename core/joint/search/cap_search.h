@@ -14,7 +14,6 @@ namespace planwright {
 struct CapSearchResult {
   // nullopt: none is better than what was known.
   std::optional<StagePipeline> pipeline;
-  int64_t step_ps = 0;
   // No pipeline takes less; at most what is sought.
   int64_t bound_ps = 0;
   int64_t passes = 0;

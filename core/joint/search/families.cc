@@ -1,13 +1,13 @@
 #include "core/joint/search/families.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstddef>
 #include <limits>
 #include <tuple>
 #include <utility>
 
+#include "core/base/divisors.h"
 #include "core/base/units.h"
 #include "core/joint/cost/pair_links.h"
 
@@ -18,17 +18,6 @@ namespace {
 std::vector<LayerPrice> ClosestPrices(const JointSpace& space, const PipelineFamily& family, const Degrees& degrees,
                                       int32_t number) {
   return PricesAt(space, family, degrees, number, space.places.LeastTier(number, degrees.devices()));
-}
-
-std::vector<int64_t> DivisorsOf(int64_t number) {
-  std::vector<int64_t> divisors;
-  for (int64_t low = 1; low * low <= number; ++low) {
-    if (number % low != 0) continue;
-    divisors.push_back(low);
-    if (low * low != number) divisors.push_back(number / low);
-  }
-  std::sort(divisors.begin(), divisors.end());
-  return divisors;
 }
 
 template <typename Value>
@@ -225,7 +214,7 @@ class FamilyLister {
       }
       if (!is_possible) continue;
       possible.push_back(degrees);
-      family.most_stages = std::max(family.most_stages, MostBlocks(space_.places, degrees.devices()));
+      family.most_stages = std::max(family.most_stages, space_.places.row().cluster().BlocksOf(degrees.devices()));
     }
     family.degrees = std::move(possible);
     return least;
@@ -347,8 +336,6 @@ std::vector<LayerPrice> PricesAt(const JointSpace& space, const PipelineFamily& 
 }
 
 std::vector<SpreadOption> OptionsOf(const JointSpace& space, const PipelineFamily& family) {
-  std::array<bool, kNumRecomputations> allowed{};
-  for (const LayerRecomputation mode : space.settings.recomputation) allowed[static_cast<std::size_t>(mode)] = true;
   std::vector<SpreadOption> options;
   std::optional<FirstLayers> first_layers;
   if (family.first_layers_again.has_value()) {
@@ -362,10 +349,11 @@ std::vector<SpreadOption> OptionsOf(const JointSpace& space, const PipelineFamil
       if (can_be) prices = PricesAt(space, family, degrees, number, tier);
       const bool fits = CanRunAny(prices);
       is_possible = is_possible || fits;
-      option.tables.push_back(
-          fits ? std::make_unique<StageTable>(space.segments, space.pricer.kinds(), std::move(prices), allowed,
-                                              space.places.row().At(number).memory_bytes, first_layers)
-               : nullptr);
+      option.tables.push_back(fits ? std::make_unique<StageTable>(space.segments, space.pricer.kinds(),
+                                                                  std::move(prices), space.settings.recomputation,
+                                                                  space.places.row().At(number).memory_bytes,
+                                                                  first_layers)
+                                   : nullptr);
     });
     if (is_possible) options.push_back(std::move(option));
   }
@@ -399,14 +387,6 @@ JointPlan PlanOfPipeline(const PipelineFamily& family, PipelineOrder order, bool
     --from_end;
   }
   return plan;
-}
-
-int64_t MostBlocks(const Places& places, int64_t devices) {
-  int64_t blocks = 0;
-  for (int32_t number = 0; number < places.row().num_classes(); ++number) {
-    blocks += places.row().At(number).BlocksOf(devices);
-  }
-  return blocks;
 }
 
 }  // namespace planwright

@@ -117,9 +117,6 @@ JointPlan PlanOfPipeline(const PipelineFamily& family, PipelineOrder order, bool
                          const StagePipeline& pipeline, const Places& places, const std::vector<SpreadOption>& options,
                          const ModesOfStage& modes_of);
 
-// How many blocks of so many devices the row holds.
-int64_t MostBlocks(const Places& places, int64_t devices);
-
 }  // namespace planwright
 
 #endif  // PLANWRIGHT_CORE_JOINT_SEARCH_FAMILIES_H_

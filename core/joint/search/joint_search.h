@@ -17,7 +17,7 @@
 namespace planwright {
 
 // Of plans and bounds; raised when these change, also by what may be chosen where nothing is said (ResolveJoint).
-inline constexpr char kJointSearchVersion[] = "14";
+inline constexpr char kJointSearchVersion[] = "15";
 
 // Runs of layers on one device under INTERLEAVED; more are not used by anyone.
 inline constexpr int32_t kMostChunks = 8;

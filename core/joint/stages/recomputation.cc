@@ -47,7 +47,7 @@ std::vector<Option> ParetoOf(std::vector<Option> options) {
 std::vector<Option> UnbeatenModes(const LayerGroup& group, bool may_be_full) {
   std::vector<Option> modes;
   for (std::size_t mode = 0; mode < kNumRecomputations; ++mode) {
-    const std::optional<LayerPrice::Mode>& own = group.modes[mode];
+    const std::optional<LayerMode>& own = group.modes[mode];
     if (!own.has_value() || (mode == kFull && !may_be_full)) continue;
     Option& one = modes.emplace_back(Option{own->extra_ps, own->kept_bytes, {}});
     one.counts[mode] = 1;

@@ -20,7 +20,7 @@ inline constexpr int64_t kBeyondAll = std::numeric_limits<int64_t>::max() / 4;
 struct LayerGroup {
   int32_t count = 0;
   // What each of them takes in each mode; modes that must not be chosen are unset.
-  std::array<std::optional<LayerPrice::Mode>, kNumRecomputations> modes;
+  LayerModes modes;
 };
 
 struct RecomputationChoice {

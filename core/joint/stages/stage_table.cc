@@ -9,6 +9,7 @@
 #include "core/base/interruption.h"
 #include "core/base/known.h"
 #include "core/base/units.h"
+#include "core/joint/cost/layer_modes.h"
 
 namespace planwright {
 namespace {
@@ -26,25 +27,11 @@ std::vector<int64_t> PrefixSums(const std::vector<int32_t>& kinds, const std::ve
   return sums;
 }
 
-// The layer's modes that are allowed; where none of them exists, the ones it has.
-LayerGroup AllowedModes(const LayerPrice& price, const std::array<bool, kNumRecomputations>& allowed) {
-  LayerGroup group;
-  bool any = false;
-  for (std::size_t mode = 0; mode < allowed.size(); ++mode) {
-    if (allowed[mode] && price.modes[mode].has_value()) {
-      group.modes[mode] = price.modes[mode];
-      any = true;
-    }
-  }
-  if (!any) group.modes = price.modes;
-  return group;
-}
-
 // Of one layer; nullopt: every mode computes it again whole. `again`: it may be.
 std::optional<int64_t> LeastKeptBytesOf(const LayerGroup& group, bool again) {
   std::optional<int64_t> least;
   for (std::size_t mode = 0; mode < group.modes.size(); ++mode) {
-    const std::optional<LayerPrice::Mode>& own = group.modes[mode];
+    const std::optional<LayerMode>& own = group.modes[mode];
     if (!own.has_value() || (mode == kFullMode && !again)) continue;
     least = std::min(least.value_or(own->kept_bytes), own->kept_bytes);
   }
@@ -93,14 +80,14 @@ std::optional<SegmentNumbers> NumberSegments(const std::vector<int32_t>& kinds, 
 }
 
 StageTable::StageTable(const SegmentNumbers& segments, const std::vector<int32_t>& kinds,
-                       std::vector<LayerPrice> prices, const std::array<bool, kNumRecomputations>& allowed,
+                       std::vector<LayerPrice> prices, const std::vector<LayerRecomputation>& allowed,
                        int64_t memory_bytes, std::optional<FirstLayers> first_layers_again)
     : segments_(segments),
       kinds_(kinds),
       prices_(std::move(prices)),
       memory_bytes_(memory_bytes),
       first_layers_again_(first_layers_again) {
-  for (const LayerPrice& price : prices_) groups_.push_back(AllowedModes(price, allowed));
+  for (const LayerPrice& price : prices_) groups_.push_back({.modes = AllowedModes(price, allowed)});
   next_barred_.assign(kinds_.size() + 1, segments_.num_layers());
   for (int32_t layer = segments_.num_layers(); layer-- > 0;) {
     const auto at = static_cast<std::size_t>(layer);
@@ -219,13 +206,6 @@ double StageTable::LeastShareOf(int32_t layer, bool may_share) const {
   return held / static_cast<double>(std::max<int64_t>(memory_bytes_, 1));
 }
 
-std::size_t StageTable::ModeOf(std::size_t kind, LayerRecomputation mode) const {
-  auto chosen = static_cast<std::size_t>(mode);
-  while (chosen > 0 && !groups_[kind].modes[chosen].has_value()) --chosen;
-  while (!groups_[kind].modes[chosen].has_value()) ++chosen;
-  return chosen;
-}
-
 int64_t StageTable::TimeInModePs(int32_t first, int32_t end, const HeldMicroBatches& held,
                                  LayerRecomputation mode) const {
   int64_t extra = 0;
@@ -233,12 +213,12 @@ int64_t StageTable::TimeInModePs(int32_t first, int32_t end, const HeldMicroBatc
   bool is_any_full = false;
   for (const auto& [kind, count] : segments_.CountsOf(segments_.Of(first, end))) {
     const auto at = static_cast<std::size_t>(kind);
-    const std::size_t chosen = ModeOf(at, mode);
-    const auto& [extra_ps, kept_bytes] = Known(groups_[at].modes[chosen]);
+    const LayerRecomputation chosen = Known(ClosestMode(groups_[at].modes, mode));
+    const auto& [extra_ps, kept_bytes] = Known(groups_[at].modes[static_cast<std::size_t>(chosen)]);
     extra += count * extra_ps;
     const int64_t of_one = held.BytesOf(kept_bytes, prices_[at].weights_kept_bytes);
     kept = SaturatingAdd(kept, SaturatingMultiply(count, of_one));
-    is_any_full = is_any_full || chosen == static_cast<std::size_t>(LayerRecomputation::kFull);
+    is_any_full = is_any_full || chosen == LayerRecomputation::kFull;
   }
   const Budget budget = BudgetOf({{first, end}});
   const int64_t room = is_any_full ? budget.full_bytes : budget.bytes;
@@ -247,10 +227,7 @@ int64_t StageTable::TimeInModePs(int32_t first, int32_t end, const HeldMicroBatc
 
 std::vector<LayerRecomputation> StageTable::ModesInMode(int32_t first, int32_t end, LayerRecomputation mode) const {
   std::vector<LayerRecomputation> modes;
-  for (int32_t layer = first; layer < end; ++layer) {
-    modes.push_back(static_cast<LayerRecomputation>(
-        ModeOf(static_cast<std::size_t>(kinds_[static_cast<std::size_t>(layer)]), mode)));
-  }
+  for (int32_t layer = first; layer < end; ++layer) modes.push_back(Known(ClosestMode(GroupOf(layer).modes, mode)));
   return modes;
 }
 
@@ -313,24 +290,19 @@ std::vector<LayerRecomputation> StageTable::ModesOf(int32_t first, int32_t end,
 }
 
 StageTable::Budget StageTable::BudgetOf(const std::vector<LayerRun>& runs) const {
-  int64_t workspace = 0;
-  int64_t gathered = 0;
-  int64_t recomputed = 0;
+  HeldOnce once;
   int64_t buffers = 0;
   int64_t state = 0;
   for (const auto& [first, end] : runs) {
     for (const KindCount& own : segments_.CountsOf(segments_.Of(first, end))) {
-      const LayerPrice& price = prices_[static_cast<std::size_t>(own.kind)];
-      workspace = std::max(workspace, price.workspace_bytes);
-      gathered = std::max(gathered, price.gathered_bytes);
-      recomputed = std::max(recomputed, price.recomputed_bytes);
+      once.Add(prices_[static_cast<std::size_t>(own.kind)]);
     }
     buffers = std::max(buffers, BoundaryBufferBytes(first > 0 ? PriceOf(first - 1).output_bytes : 0,
                                                     end < segments_.num_layers() ? PriceOf(end - 1).output_bytes : 0));
     state += StateBytes(first, end);
   }
-  const int64_t budget = memory_bytes_ - state - workspace - 2 * gathered - buffers;
-  return {budget, budget - recomputed};
+  const int64_t room = memory_bytes_ - state - buffers;
+  return {room - once.Bytes(/*again=*/false), room - once.Bytes(/*again=*/true)};
 }
 
 std::vector<LayerGroup> StageTable::GroupsOf(int32_t first, int32_t end) const {

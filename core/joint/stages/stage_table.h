@@ -3,7 +3,6 @@
 #ifndef PLANWRIGHT_CORE_JOINT_STAGES_STAGE_TABLE_H_
 #define PLANWRIGHT_CORE_JOINT_STAGES_STAGE_TABLE_H_
 
-#include <array>
 #include <cstdint>
 #include <limits>
 #include <map>
@@ -65,10 +64,10 @@ struct FirstLayers {
 // One way to spread a stage on one class. Not thread-safe.
 class StageTable {
  public:
-  // `allowed`: by mode. `prices`: by kind. `memory_bytes`: of a device, without what is reserved. `first_layers_again`:
-  // nullopt: whatever fits in the least time is computed again.
+  // `allowed`: modes (AllowedModes). `prices`: by kind. `memory_bytes`: of a device, without what is reserved.
+  // `first_layers_again`: nullopt: whatever fits in the least time is computed again.
   StageTable(const SegmentNumbers& segments, const std::vector<int32_t>& kinds, std::vector<LayerPrice> prices,
-             const std::array<bool, kNumRecomputations>& allowed, int64_t memory_bytes,
+             const std::vector<LayerRecomputation>& allowed, int64_t memory_bytes,
              std::optional<FirstLayers> first_layers_again = std::nullopt);
 
   // Passes of a stage without recomputation and transfers; kDoesNotFit where a layer cannot run so. O(1).
@@ -137,7 +136,6 @@ class StageTable {
   std::vector<LayerRecomputation> FirstLayersAgain(int32_t first, int32_t end) const;
   // Extra time then; kDoesNotFit.
   int64_t FirstLayersExtraPs(int32_t first, int32_t end, const HeldMicroBatches& held) const;
-  std::size_t ModeOf(std::size_t kind, LayerRecomputation mode) const;
   struct Budget {
     int64_t bytes = 0;
     int64_t full_bytes = 0;

@@ -74,7 +74,7 @@ std::string DifferenceOfMeasured(const LayerPrice& price, const MeasuredLayer& r
   compare("gradients of weights", price.weights_ps, backward * ShareOf(slowest.weights, slowest.backward),
           backward * ShareOf(fastest.weights, fastest.backward), ShareOf(backward, fastest.backward));
   for (std::size_t mode = 0; mode < price.modes.size(); ++mode) {
-    const std::optional<LayerPrice::Mode>& stated = price.modes[mode];
+    const std::optional<LayerMode>& stated = price.modes[mode];
     if (!stated.has_value()) continue;
     compare("recomputation", stated->extra_ps, forward * ShareOf(Known(slowest.modes[mode]).extra, slowest.forward),
             forward * ShareOf(Known(fastest.modes[mode]).extra, fastest.forward), ShareOf(forward, fastest.forward));

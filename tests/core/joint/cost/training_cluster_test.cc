@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <set>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -115,6 +116,35 @@ TEST(TrainingClusterTest, NodesWithLessMemoryAreClassesBehindTheOthers) {
   for (const TrainingCluster& row : BestRowsOf(levels)) {
     for (const TrainingClass& part : row.classes) EXPECT_EQ(part.memory_bytes, whole);
   }
+}
+
+// Each order once, with the devices of its classes; nodes of one class of devices stay together.
+TEST(TrainingClusterTest, OfThreeClassesEachMayComeFirst) {
+  TrainingCluster training{.classes = {}, .devices = {}, .inside = {}, .between = {}};
+  const std::vector<int32_t> class_of = {7, 7, 5, 9};
+  for (std::size_t i = 0; i < class_of.size(); ++i) {
+    training.classes.push_back(
+        {.device_class = DeviceClassId(class_of[i]), .nodes = 1, .devices_per_node = static_cast<int32_t>(i) + 1});
+    training.devices.insert(training.devices.end(), i + 1, DeviceId(static_cast<int32_t>(i)));
+  }
+  std::set<std::vector<int32_t>> orders;
+  for (const TrainingCluster& order : OrdersOf(training)) {
+    std::vector<int32_t> classes;
+    std::size_t slot = 0;
+    for (const TrainingClass& part : order.classes) {
+      classes.push_back(static_cast<int32_t>(part.device_class.index()));
+      for (int32_t i = 0; i < part.devices_per_node; ++i) {
+        EXPECT_EQ(order.devices[slot++], DeviceId(part.devices_per_node - 1));
+      }
+    }
+    EXPECT_EQ(slot, order.devices.size());
+    EXPECT_TRUE(orders.insert(classes).second);
+  }
+  EXPECT_EQ(orders, (std::set<std::vector<int32_t>>{
+                        {7, 7, 5, 9}, {9, 5, 7, 7}, {5, 7, 7, 9}, {9, 7, 7, 5}, {7, 7, 9, 5}, {5, 9, 7, 7}}));
+  training.classes.push_back({.device_class = DeviceClassId(1), .nodes = 1, .devices_per_node = 1});
+  training.devices.emplace_back(0);
+  EXPECT_EQ(OrdersOf(training).size(), 2U);
 }
 
 // One device with less makes its node as small, but not what bounds speak of.

@@ -128,6 +128,9 @@ std::vector<LayerPrice> PricesByKind(const DealtChain& chain) {
   return prices;
 }
 
+const std::vector<LayerRecomputation> kAllModes = {LayerRecomputation::kNone, LayerRecomputation::kSelective,
+                                                   LayerRecomputation::kFull};
+
 struct Ratios {
   int64_t plans = 0;
   // Of the least slots over their bounds.
@@ -137,7 +140,7 @@ struct Ratios {
 
 void Look(const DealtChain& chain, int64_t memory_bytes, Ratios& ratios) {
   const SegmentNumbers segments(chain.kinds);
-  const StageTable table(segments, chain.kinds, PricesByKind(chain), {true, true, true}, memory_bytes);
+  const StageTable table(segments, chain.kinds, PricesByKind(chain), kAllModes, memory_bytes);
   const SolveLimits limits;
   Poller poller(limits);
   LikeStages stages(table, chain.num_layers(), chain.interleaving, poller);

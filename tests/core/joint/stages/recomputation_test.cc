@@ -25,7 +25,7 @@ TEST(RecomputationTest, TakesTheLeastExtraTimeThatFits) {
     std::vector<std::size_t> layers;
     for (std::size_t group = 0; group < groups.size(); ++group) {
       groups[group].count = static_cast<int32_t>(random.Between(1, 3));
-      for (auto& mode : groups[group].modes) mode = LayerPrice::Mode{random.Between(0, 20), random.Between(0, 20)};
+      for (auto& mode : groups[group].modes) mode = LayerMode{random.Between(0, 20), random.Between(0, 20)};
       layers.insert(layers.end(), static_cast<std::size_t>(groups[group].count), group);
     }
     const int64_t in_flight = random.Between(1, 4);
@@ -79,8 +79,8 @@ void LookAtCounts(const std::vector<LayerGroup>& groups, std::size_t group, cons
       bool may_be = true;
       for (std::size_t mode = 0; mode < layers.size(); ++mode) {
         may_be = may_be && (layers[mode] == 0 || modes[mode].has_value());
-        next.extra += layers[mode] * modes[mode].value_or(LayerPrice::Mode{}).extra_ps;
-        next.kept += layers[mode] * modes[mode].value_or(LayerPrice::Mode{}).kept_bytes;
+        next.extra += layers[mode] * modes[mode].value_or(LayerMode{}).extra_ps;
+        next.kept += layers[mode] * modes[mode].value_or(LayerMode{}).kept_bytes;
       }
       next.again = {sum.again[0] + full, sum.again[1] + selective};
       if (may_be) LookAtCounts(groups, group + 1, next, budget, full_budget, best);
@@ -96,7 +96,7 @@ LayerGroup RandomGroup(RandomStream& random) {
   int64_t kept = 60;
   const int64_t unit = random.Between(1, 4);
   for (auto& mode : group.modes) {
-    mode = kind == 0 ? LayerPrice::Mode{random.Between(0, 20), random.Between(0, 20)} : LayerPrice::Mode{extra, kept};
+    mode = kind == 0 ? LayerMode{random.Between(0, 20), random.Between(0, 20)} : LayerMode{extra, kept};
     const int64_t more = random.Between(1, 9);
     extra += kind == 1 ? random.Between(1, 20) : unit * more;
     kept -= kind == 1 ? random.Between(1, 25) : more;
@@ -112,7 +112,7 @@ TEST(RecomputationTest, ManyLayersTakeTheLeastExtraTimeThatFits) {
     std::vector<LayerGroup> groups;
     for (uint64_t group = random.Below(2) + 1; group > 0; --group) groups.push_back(RandomGroup(random));
     // Without a choice.
-    if (seed % 3 == 0) groups.push_back({.count = 2, .modes = {LayerPrice::Mode{1, 5}, std::nullopt, std::nullopt}});
+    if (seed % 3 == 0) groups.push_back({.count = 2, .modes = {LayerMode{1, 5}, std::nullopt, std::nullopt}});
     const int64_t budget = random.Between(0, 60 * groups.front().count);
     const int64_t full_budget = budget - random.Between(0, 20);
     BestCounts best;
@@ -133,12 +133,11 @@ TEST(RecomputationTest, ManyLayersTakeTheLeastExtraTimeThatFits) {
 
 // All pairs of numbers of layers took a second and a half a gigabyte here.
 TEST(RecomputationTest, ThousandsOfLayersTakeNoTimeThatGrowsWithTheirSquare) {
-  const LayerGroup ends{.count = 1, .modes = {LayerPrice::Mode{0, 100}, std::nullopt, std::nullopt}};
+  const LayerGroup ends{.count = 1, .modes = {LayerMode{0, 100}, std::nullopt, std::nullopt}};
   for (int32_t count = 4'000; count < 4'100; ++count) {
     // Nearly in proportion, so that hardly any way to mix them beats another.
     const LayerGroup group{.count = count,
-                           .modes = {LayerPrice::Mode{0, 1'000'000}, LayerPrice::Mode{1'000'003, 500'000},
-                                     LayerPrice::Mode{2'000'007, 0}}};
+                           .modes = {LayerMode{0, 1'000'000}, LayerMode{1'000'003, 500'000}, LayerMode{2'000'007, 0}}};
     const int64_t budget = 200 + int64_t{count} * 250'000;
     const auto choice = ChooseRecomputation({ends, group}, 1, budget, budget);
     ASSERT_TRUE(choice.has_value());
