@@ -247,25 +247,10 @@ struct InterconnectHasher {
     for (const Device& device : cluster.devices) hash.Add(device.name);
   }
 
-  void AddLevels(const std::vector<HierarchyInterconnect::Level>& levels) const {
-    hash.Add(levels.size());
-    for (const HierarchyInterconnect::Level& level : levels) {
-      hash.Add(level.fan_out);
-      hash.Add(level.bandwidth_bytes_per_second);
-      hash.Add(level.latency);
-    }
-    for (std::size_t i = 0; i < levels.size(); ++i) {
-      const std::optional<double>& port = levels[i].port_bandwidth_bytes_per_second;
-      if (!port.has_value()) continue;
-      hash.Add(std::string("ports of level ") + std::to_string(i));
-      hash.Add(*port);
-    }
-  }
-
   void operator()(const HostStagedInterconnect& core) const { AddShared(core); }
   void operator()(const UniformInterconnect& core) const { AddShared(core); }
   void operator()(const HierarchyInterconnect& core) const {
-    AddLevels(core.levels);
+    AddLevels(core.levels, hash);
     AddDeviceOrder();
   }
   void operator()(const GridInterconnect& core) const {
@@ -316,7 +301,7 @@ struct InterconnectHasher {
     }
     hash.Add(core.bandwidth_bytes_per_second);
     hash.Add(core.latency);
-    AddLevels(core.levels);
+    AddLevels(core.levels, hash);
     AddDeviceOrder();
   }
 };
@@ -343,6 +328,21 @@ void AddDeviceClasses(const Cluster& cluster, CanonicalHash& hash) {
   }
   for (const DeviceClass* device_class : SortedBy(cluster.device_classes, &DeviceClass::name)) {
     AddTraining(*device_class, hash);
+  }
+}
+
+void AddLevels(const std::vector<HierarchyInterconnect::Level>& levels, CanonicalHash& hash) {
+  hash.Add(levels.size());
+  for (const HierarchyInterconnect::Level& level : levels) {
+    hash.Add(level.fan_out);
+    hash.Add(level.bandwidth_bytes_per_second);
+    hash.Add(level.latency);
+  }
+  for (std::size_t i = 0; i < levels.size(); ++i) {
+    const std::optional<double>& port = levels[i].port_bandwidth_bytes_per_second;
+    if (!port.has_value()) continue;
+    hash.Add(std::string("ports of level ") + std::to_string(i));
+    hash.Add(*port);
   }
 }
 

@@ -8,6 +8,7 @@
 #define PLANWRIGHT_SERVER_CODEC_DIGEST_H_
 
 #include <string>
+#include <vector>
 
 #include "core/model/cluster.h"
 #include "core/model/graph.h"
@@ -23,6 +24,9 @@ std::string ClusterDigest(const Cluster& cluster);
 
 // The part of it that the device classes have.
 void AddDeviceClasses(const Cluster& cluster, CanonicalHash& hash);
+
+// The part of it that the levels of a hierarchy have.
+void AddLevels(const std::vector<HierarchyInterconnect::Level>& levels, CanonicalHash& hash);
 
 }  // namespace planwright::server
 

@@ -24,6 +24,8 @@ struct Joint {
   // The machine whose places the members are at, which some links join better than others; nullptr: all are joined
   // alike.
   const NodesInterconnect* node = nullptr;
+  // A group of one counts too: what passes a level passes those below it.
+  bool counts_alone = false;
 };
 
 // The tree of an interconnect by its levels; empty: it is none.
@@ -175,10 +177,10 @@ void OrderByCodes(const Joint& joint, std::vector<Subtree>& members, CanonicalHa
   hash.Add(joint.latency);
 }
 
-// The members of one group. A group of one is what its member is: nothing is joined.
+// The members of one group. A group of one is what its member is where nothing is joined.
 Subtree Join(std::vector<Subtree> members, const Joint& joint) {
   const std::size_t position = members.front().position / joint.fan_out;
-  if (members.size() > 1) {
+  if (members.size() > 1 || joint.counts_alone) {
     CanonicalHash hash(joint.node != nullptr ? "planwright.machine.1" : "planwright.group.1");
     if (joint.node != nullptr) {
       OrderByLinks(*joint.node, members, hash);
@@ -221,6 +223,25 @@ std::vector<DeviceId> UsableDevices(const Cluster& cluster, const ModelLimits& l
   return SelectedDevices(cluster, selection);
 }
 
+// What joint plans depend on beside the devices that may be used: how many devices share ports, links of levels that
+// all of them are below, and the order of classes.
+void AddWhatJointPlansNeed(const Cluster& cluster, CanonicalHash& hash) {
+  hash.Add(cluster.device_classes.size());
+  for (const DeviceClass& device_class : cluster.device_classes) hash.Add(device_class.name);
+  if (const auto* tree = std::get_if<HierarchyInterconnect>(&cluster.interconnect)) AddLevels(tree->levels, hash);
+  const auto* nodes = std::get_if<NodesInterconnect>(&cluster.interconnect);
+  if (nodes == nullptr) return;
+  AddLevels(nodes->levels, hash);
+  hash.Add(nodes->devices_per_node);
+  hash.Add(nodes->bandwidth_bytes_per_second);
+  hash.Add(nodes->latency);
+  hash.Add(nodes->links.size());
+  for (const NodesInterconnect::Link& link : nodes->links) {
+    hash.Add(link.bandwidth_bytes_per_second);
+    hash.Add(link.latency);
+  }
+}
+
 // Calls devices by their positions. REQUIRES: every device that is named has one, but for devices_to_use.
 v1::PlanningProblem WithPositions(v1::PlanningProblem problem, const std::vector<std::string>& devices) {
   std::unordered_map<std::string, std::size_t> positions;
@@ -246,8 +267,9 @@ std::optional<SharedProblem> ShareProblem(const OperatorGraph& graph, const Clus
                                           const PlanningProblem& problem, const v1::PlanningProblem& resolved) {
   // Their names stand in the plan.
   if (!problem.absent_devices.empty()) return std::nullopt;
-  const std::vector<Joint> joints = std::visit(JointMaker{cluster.devices.size()}, cluster.interconnect);
+  std::vector<Joint> joints = std::visit(JointMaker{cluster.devices.size()}, cluster.interconnect);
   if (joints.empty()) return std::nullopt;
+  for (Joint& joint : joints) joint.counts_alone = problem.joint.has_value();
   const std::vector<DeviceId> usable = UsableDevices(cluster, limits, problem.devices_to_use);
   const Roles roles(graph, problem);
   if (usable.empty() || !roles.AreWithin(usable)) return std::nullopt;
@@ -262,6 +284,7 @@ std::optional<SharedProblem> ShareProblem(const OperatorGraph& graph, const Clus
   AddDeviceClasses(cluster, hash);
   hash.Add(InterconnectName(cluster.interconnect));
   hash.Add(subtrees.front().code);
+  if (problem.joint.has_value()) AddWhatJointPlansNeed(cluster, hash);
   shared.cluster_digest = hash.Hex();
   shared.problem = WithPositions(resolved, shared.devices);
   return shared;

@@ -164,6 +164,56 @@ TEST(SharedProblemTest, MachinesAreAlikeAndSoArePlacesThatTheirLinksDoNotTellApa
   EXPECT_EQ(PlaceOf("d2", three), PlaceOf("d5", mirrored));
 }
 
+constexpr char kJoint[] = "joint { global_batch: 8 }";
+
+// Two racks of two hosts of two, the racks as fast as what joins them, and ports of a host that its devices share.
+std::string Racks(const std::string& host_ports, const std::string& rack_bandwidth) {
+  return absl::StrCat(
+      "interconnect { hierarchy { levels { fan_out: 2 bandwidth_bytes_per_second: 1e11 } levels { fan_out: 2 ",
+      "bandwidth_bytes_per_second: ", rack_bandwidth, host_ports,
+      "} levels { fan_out: 2 bandwidth_bytes_per_second: 1e9 } } }");
+}
+
+// Joint plans count the ports of levels, and what passes a level passes those below it.
+TEST(SharedProblemTest, JointPlansAreSharedAmongClustersWithTheSameLevelsOnly) {
+  const v1::Cluster plain = EightDevices(Racks("", "2e9"));
+  const v1::Cluster ports = EightDevices(Racks(" port_bandwidth_bytes_per_second: 1e9", "2e9"));
+  const v1::Cluster slow = EightDevices(Racks("", "1e8"));
+  EXPECT_FALSE(AreAlike(Share(plain, kJoint), Share(ports, kJoint)));
+  const std::string far = absl::StrCat(kJoint, R"pb(devices_to_use { devices: "d0" devices: "d4" })pb");
+  EXPECT_TRUE(AreAlike(Share(plain, far),
+                       Share(EightDevices(Racks("", "2e9"), "gpu"),
+                             absl::StrCat(kJoint, R"pb(devices_to_use { devices: "gpu3" devices: "gpu6" })pb"))));
+  EXPECT_FALSE(AreAlike(Share(plain, far), Share(slow, far)));
+  const std::string hosts = absl::StrCat(kJoint, R"pb(devices_to_use { devices: "d0" devices: "d2" })pb");
+  EXPECT_FALSE(AreAlike(Share(slow, far), Share(slow, hosts)));
+  // Half of each host is another machine than a host of half the size, whose devices have more of its ports each.
+  const v1::Cluster halves =
+      EightDevices(R"pb(interconnect {
+                          hierarchy {
+                            levels { fan_out: 1 bandwidth_bytes_per_second: 1e11 }
+                            levels { fan_out: 8 bandwidth_bytes_per_second: 2e9 port_bandwidth_bytes_per_second: 1e9 }
+                          }
+                        })pb");
+  const v1::Cluster pairs =
+      EightDevices(R"pb(interconnect {
+                          hierarchy {
+                            levels { fan_out: 2 bandwidth_bytes_per_second: 1e11 }
+                            levels { fan_out: 4 bandwidth_bytes_per_second: 2e9 port_bandwidth_bytes_per_second: 1e9 }
+                          }
+                        })pb");
+  EXPECT_FALSE(AreAlike(Share(halves, hosts), Share(pairs, hosts)));
+}
+
+TEST(SharedProblemTest, JointPlansAreSharedAmongClustersWithTheSameOrderOfClassesOnly) {
+  v1::Cluster one = EightDevices(kHosts);
+  one.mutable_devices(0)->set_device_class("big");
+  v1::Cluster other = one;
+  other.mutable_device_classes()->SwapElements(0, 1);
+  EXPECT_TRUE(AreAlike(Share(one, ""), Share(other, "")));
+  EXPECT_FALSE(AreAlike(Share(one, kJoint), Share(other, kJoint)));
+}
+
 TEST(SharedProblemTest, WhereNamesMatterNothingIsShared) {
   const auto matrix = Wire<v1::Cluster>(R"pb(
     device_classes { name: "gpu" }
