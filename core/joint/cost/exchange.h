@@ -30,17 +30,29 @@ class Exchange {
   // Time in which every rank of a group of several receives `bytes` by the links of its ring, picoseconds.
   double Received(double bytes, const RankGroup& group) const;
 
-  // Every rank sends `bytes` in equal parts to all ranks, picoseconds: inside and between nodes at the same time.
+  // Every rank sends `bytes` in equal parts to all ranks, picoseconds: inside and between nodes at the same time. What
+  // takes longest counts: most ranks in one node inside, fewest between.
   double AllToAll(double bytes, const RankGroup& group) const;
 
  private:
-  // The link of a ring: where the group leaves nodes, the ports that its ranks have there together, if they are slower.
+  // How many ranks of a group a node has that has any.
+  struct RanksInNodes {
+    int64_t least = 0;
+    int64_t most = 0;
+  };
+
+  // The link of a ring: where the group leaves nodes, the ports that its ranks have together in the node with the
+  // fewest of them, if they are slower.
   TrainingLink LinkOf(const RankGroup& group) const;
-  // Ranks of the group in one node.
-  int64_t InNode(const RankGroup& group) const;
+  // Over all groups of the kind, which lie one behind the other from the start of a node on: where their devices do not
+  // divide those of a node, some are in two nodes, and where the last node is not full, it has fewer ranks. O(devices
+  // of a node).
+  RanksInNodes InNodes(const RankGroup& group) const;
+  // Whether some of these groups do.
   bool Leaves(const RankGroup& group) const;
 
   bool crosses_nodes_;
+  int64_t devices_;
   int64_t devices_per_node_;
   TrainingLink inside_;
   // Between the stage's nodes.

@@ -224,11 +224,11 @@ double ChosenLayouts::ChangesPs(std::size_t layer, const std::map<std::size_t, L
                                 const TrainingEfficiency& efficiency, const RankSpread& spread) const {
   const int64_t ranks = int64_t{spread.degrees.tensor} * spread.degrees.context;
   if (chosen.empty() || ranks == 1) return 0;
-  const bool leaves = spread.degrees.devices() > spread.node_size && ranks > spread.node_size;
+  const int64_t fewest = RanksTogetherIn(ranks, 1, spread).fewest;
+  const bool leaves = fewest < ranks;
   double speed = spread.inside.bytes_per_second * efficiency.network;
   if (leaves) {
-    const auto in_node = static_cast<double>(std::clamp<int64_t>(spread.node_size, 1, ranks));
-    speed = std::min(speed, in_node * (spread.between.bytes_per_second * efficiency.network));
+    speed = std::min(speed, static_cast<double>(fewest) * (spread.between.bytes_per_second * efficiency.network));
   }
   const auto layouts_of = [&](std::optional<std::size_t> op) { return op.has_value() ? &chosen.at(*op) : nullptr; };
   double changes = 0;

@@ -204,9 +204,8 @@ double OperatorCosts::RingPs(double bytes, int64_t ranks, int64_t apart, const R
   const MachineLink& between = spread.between;
   double speed = inside.bytes_per_second;
   auto latency = static_cast<double>(inside.latency_ps);
-  if (spread.degrees.devices() > spread.node_size && ranks * apart > spread.node_size) {
-    const int64_t in_node = std::max<int64_t>(1, std::min(ranks, spread.node_size / apart));
-    speed = std::min(speed, static_cast<double>(in_node) * between.bytes_per_second);
+  if (const int64_t fewest = RanksTogetherIn(ranks, apart, spread).fewest; fewest < ranks) {
+    speed = std::min(speed, static_cast<double>(fewest) * between.bytes_per_second);
     latency = static_cast<double>(between.latency_ps);
   }
   const double moved = bytes - bytes / static_cast<double>(ranks);

@@ -181,10 +181,8 @@ class RankCosting {
     return shape_.stores_scores ? 40 : 24;
   }
 
-  bool CrossesNodes() const { return spread_.degrees.devices() > spread_.node_size; }
-  bool Leaves(double ranks, double apart) const { return CrossesNodes() && ranks * apart > N(spread_.node_size); }
-  double RanksInNode(double ranks, double apart) const {
-    return std::clamp(std::floor(N(spread_.node_size) / apart), 1.0, ranks);
+  RanksTogether Together(double ranks, double apart) const {
+    return RanksTogetherIn(static_cast<int64_t>(ranks), static_cast<int64_t>(apart), spread_);
   }
   const MachineLink& Link(bool is_inside) const { return is_inside ? spread_.inside : spread_.between; }
   double Speed(bool is_inside) const { return Link(is_inside).bytes_per_second * reached_.network; }
@@ -192,17 +190,18 @@ class RankCosting {
   // Ranks that are so far apart pass (ranks - 1) / ranks of the bytes on.
   double Ring(double bytes, double ranks, double apart) const {
     if (ranks <= 1 || bytes <= 0) return 0;
-    const bool leaves = Leaves(ranks, apart);
-    const double speed = leaves ? std::min(Speed(true), RanksInNode(ranks, apart) * Speed(false)) : Speed(true);
+    const double fewest = N(Together(ranks, apart).fewest);
+    const bool leaves = fewest < ranks;
+    const double speed = leaves ? std::min(Speed(true), fewest * Speed(false)) : Speed(true);
     return bytes * (ranks - 1) / ranks / speed * kPerSecond + N(Link(!leaves).latency_ps);
   }
 
   double AllToAll(double bytes, double ranks, double apart) const {
     if (ranks <= 1 || bytes <= 0) return 0;
-    const bool leaves = Leaves(ranks, apart);
-    const double near = leaves ? RanksInNode(ranks, apart) : ranks;
+    const auto [fewest, most] = Together(ranks, apart);
+    const bool leaves = N(fewest) < ranks;
     const double time =
-        std::max(bytes * (near - 1) / ranks / Speed(true), bytes * (ranks - near) / ranks / Speed(false));
+        std::max(bytes * N(most - 1) / ranks / Speed(true), bytes * (ranks - N(fewest)) / ranks / Speed(false));
     return time * kPerSecond + N(Link(!leaves).latency_ps);
   }
 
@@ -346,6 +345,28 @@ bool IsRounded(int64_t stated, double exact) {
 }
 
 }  // namespace
+
+RanksTogether RanksTogetherIn(int64_t ranks, int64_t apart, const RankSpread& spread) {
+  RanksTogether together{ranks, 1};
+  const int64_t devices = spread.degrees.devices();
+  // Inside a node it may begin anywhere.
+  if (devices <= spread.node_size) return {ranks, ranks};
+  for (int64_t window = 0; window < devices; window += ranks * apart) {
+    for (int64_t first = window; first < window + apart; ++first) {
+      int64_t here = 0;
+      for (int64_t rank = 0; rank < ranks; ++rank) {
+        const int64_t device = first + rank * apart;
+        ++here;
+        const bool is_last = rank + 1 == ranks || device / spread.node_size != (device + apart) / spread.node_size;
+        if (!is_last) continue;
+        together.fewest = std::min(together.fewest, here);
+        together.most = std::max(together.most, here);
+        here = 0;
+      }
+    }
+  }
+  return together;
+}
 
 PriceQuery QueryOf(DeviceClassId device_class, const RankSpread& spread) {
   const auto link = [](const MachineLink& from) { return TrainingLink{from.bytes_per_second, from.latency_ps}; };

@@ -32,6 +32,15 @@ struct RankSpread {
   MachineLink between = {};
 };
 
+// Of all groups of `ranks` ranks, each `apart` from the next, how many of one group a node has that has any.
+struct RanksTogether {
+  int64_t fewest = 0;
+  int64_t most = 0;
+};
+
+// Counted rank by rank: O(devices of the stage). REQUIRES: ranks >= 1.
+RanksTogether RanksTogetherIn(int64_t ranks, int64_t apart, const RankSpread& spread);
+
 // What is asked of those whose prices are looked at.
 PriceQuery QueryOf(DeviceClassId device_class, const RankSpread& spread);
 
