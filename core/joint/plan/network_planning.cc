@@ -35,8 +35,9 @@ constexpr int kMostRounds = 4;
 // 320 hours; sums of longer ones do not leave 63 bits.
 constexpr Picoseconds kLongestStep{int64_t{1} << 60};
 
-// Nothing is better than a plan by what the full search for places can gain over a draft, if it is worse by more.
-constexpr double kHopeless = 1.2;
+// Nothing is better than a plan by what the full search for places can gain over a draft, if it is worse by more. Where
+// one host has a slow link a draft that sends over it takes three times as long as the best places of the same plan.
+constexpr double kHopeless = 4;
 
 // Of the work for the answer that which is done to say what a choice is worth: one in so many drafts, and so many plans
 // with all places.

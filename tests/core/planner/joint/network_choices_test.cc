@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -224,6 +225,34 @@ TEST(NetworkChoicesTest, ASlowDeviceIsLeftOut) {
     EXPECT_LE(ToMilliseconds(all->objective), ToMilliseconds(near->objective) * (1 + kJointGap));
     EXPECT_LE(ToMilliseconds(two->objective), ToMilliseconds(near->objective) * (1 + kJointGap));
   }
+}
+
+// A host of two with a class of its own and three of six: drafts that send over the links between them take several
+// times as long as the plan that is found where the data degree is given.
+TEST(NetworkChoicesTest, DraftsOverSlowLinksAreLookedAtInFull) {
+  JointTestRequest request = RequestOf(
+      "transformer?layers=7&hidden=1024&heads=16&vocab=50304&sequence=4096&kv_heads=4", "nodes:1?devices=20", 12);
+  Cluster& cluster = request.cluster;
+  cluster.device_classes.front().memory_bytes = int64_t{663} << 20;
+  cluster.device_classes.front().peak_flops = 900e12;
+  cluster.device_classes.front().memory_bandwidth_bytes_per_second = 3e12;
+  cluster.device_classes.push_back(cluster.device_classes.front());
+  cluster.device_classes.back().name = "other";
+  const auto host_of = [](std::size_t device) { return (device + 4) / 6; };
+  MatrixInterconnect matrix{.bandwidth_bytes_per_second = std::vector<double>(400, 0), .latency = Picoseconds(5'000'000)};
+  for (std::size_t a = 0; a < 20; ++a) {
+    if (host_of(a) == 0) cluster.devices[a].device_class = DeviceClassId(1);
+    for (std::size_t b = 0; b < 20; ++b) {
+      const double between = host_of(a) / 3 == host_of(b) / 3 ? 12e9 : 10e9;
+      if (a != b) matrix.bandwidth_bytes_per_second[a * 20 + b] = host_of(a) == host_of(b) ? 50e9 : between;
+    }
+  }
+  cluster.interconnect = std::move(matrix);
+  const absl::StatusOr<Plan> plan = Make(request);
+  request.problem.joint->data_degrees = {1};
+  const absl::StatusOr<Plan> narrow = Make(request);
+  ASSERT_TRUE(plan.ok() && narrow.ok()) << plan.status() << narrow.status();
+  EXPECT_LE(ToMilliseconds(plan->objective), ToMilliseconds(narrow->objective) * (1 + kJointGap));
 }
 
 // At most so many devices are whichever are best, not the first ones.
