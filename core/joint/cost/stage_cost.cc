@@ -228,6 +228,18 @@ int32_t DeviceRow::TierOf(int64_t first, int64_t count) const {
   return tier;
 }
 
+std::vector<DeviceId> DeviceRow::DevicesOf(const JointStage& stage) const {
+  const TrainingClass& part = At(ClassOf(stage.first_slot));
+  const int64_t per_node = part.PerNodeOf(stage.degrees);
+  std::vector<DeviceId> devices;
+  devices.reserve(static_cast<std::size_t>(stage.degrees.devices()));
+  for (int64_t rank = 0; rank < stage.degrees.devices(); ++rank) {
+    const int64_t slot = stage.first_slot + rank / per_node * part.devices_per_node + rank % per_node;
+    devices.push_back(cluster_.devices[static_cast<std::size_t>(slot)]);
+  }
+  return devices;
+}
+
 int64_t DeviceRow::NextBlock(int32_t number, int64_t slot, int64_t devices, bool is_closest) const {
   const TrainingClass& part = At(number);
   const int32_t most = is_closest ? cluster_.LeastTierOf(part, devices) : cluster_.num_tiers();
@@ -370,7 +382,7 @@ PriceQuery QueryOn(const TrainingCluster& cluster, const TrainingClass& part, in
           .samples = samples,
           .sharding = sharding,
           .crosses_nodes = degrees.devices() > part.devices_per_node,
-          .devices_per_node = part.devices_per_node,
+          .devices_per_node = static_cast<int32_t>(part.PerNodeOf(degrees)),
           .between = cluster.LinkOf(std::max(tier, 1)),
           .inside = cluster.inside};
 }

@@ -5,7 +5,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <span>
 #include <vector>
 
 #include "core/joint/cost/layer_pricer.h"
@@ -99,11 +98,8 @@ class DeviceRow {
   // ones; `is_closest`: as close together as it can be. -1: none is left.
   int64_t NextBlock(int32_t number, int64_t slot, int64_t devices, bool is_closest) const;
   const TrainingCluster& cluster() const { return cluster_; }
-  // The devices of a stage, in rank order.
-  std::span<const DeviceId> DevicesOf(const JointStage& stage) const {
-    return std::span(cluster_.devices)
-        .subspan(static_cast<std::size_t>(stage.first_slot), static_cast<std::size_t>(stage.degrees.devices()));
-  }
+  // The devices of a stage, in rank order (TrainingClass::PerNodeOf).
+  std::vector<DeviceId> DevicesOf(const JointStage& stage) const;
 
  private:
   const TrainingCluster& cluster_;

@@ -246,6 +246,17 @@ int64_t TrainingClass::BlocksOf(int64_t block) const {
   return block <= devices_per_node ? nodes * (devices_per_node / block) : nodes / CeilDivide(block, devices_per_node);
 }
 
+int64_t TrainingClass::PerNodeOf(const Degrees& block) const {
+  const int64_t devices = block.devices();
+  if (devices <= devices_per_node) return devices_per_node;
+  const int64_t share = CeilDivide(devices, CeilDivide(devices, devices_per_node));
+  for (const int64_t group : {int64_t{block.tensor} * block.context, int64_t{block.tensor}}) {
+    const int64_t whole = CeilDivide(share, group) * group;
+    if (whole <= devices_per_node) return whole;
+  }
+  return share;
+}
+
 int64_t TrainingCluster::num_devices() const {
   int64_t count = 0;
   for (const TrainingClass& part : classes) count += part.devices();

@@ -10,6 +10,7 @@
 #include "absl/status/statusor.h"
 #include "core/base/ids.h"
 #include "core/model/cluster.h"
+#include "core/model/joint.h"
 
 namespace planwright {
 
@@ -37,6 +38,9 @@ struct TrainingClass {
   int64_t TakenBy(int64_t block) const;
   // How many such blocks lie side by side.
   int64_t BlocksOf(int64_t block) const;
+  // How many devices of each node, but the last one, such a block has: one that takes several lies on as many of each
+  // as can be, in whole groups of tensor and context ranks where these fit, or of tensor ranks.
+  int64_t PerNodeOf(const Degrees& block) const;
 };
 
 // Neighbouring nodes of a cluster that are closer to each other than to others: racks, pods.

@@ -46,8 +46,12 @@ class MixSearch {
             const std::function<void(const JointAnswer&)>& on_answer)
       : question_(question), limits_(limits), on_answer_(on_answer), training_(question.training) {
     training_.pairs = nullptr;
-    for (const TrainingClass& part : training_.classes) all_.push_back(part.devices());
+    for (const TrainingClass& part : training_.classes) {
+      all_.push_back(part.devices());
+      has_one_class_ = has_one_class_ && part.device_class == training_.classes.front().device_class;
+    }
     most_questions_ = kMostMixQuestionsOfOrder * std::ssize(OrdersOf(training_));
+    if (has_one_class_ && !question.settings.per_stage) most_questions_ = kMostNodeMixQuestions;
   }
 
   absl::StatusOr<JointAnswer> Run() {
@@ -83,6 +87,14 @@ class MixSearch {
   }
 
  private:
+  struct Least {
+    int64_t bound_ps = kMaxQuantity;
+    // What no step takes less than, task by task.
+    int64_t floor_ps = kMaxQuantity;
+    // Something fits that may be better than what is known.
+    bool is_open = false;
+  };
+
   // Puts the best plan in the place of another one, whose proofs and comparisons hold of it too.
   static void TakePlan(const JointAnswer& best, JointAnswer& answer) {
     JointPlan other = std::exchange(answer.plan, best.plan);
@@ -99,6 +111,7 @@ class MixSearch {
   void Look() {
     MixBox whole = AllMixes();
     LookAtStart();
+    if (has_one_class_) least_of_all_ = LeastOn(RowsOfAll());
     BoundOf(PartWith(whole.low));
     BoundOf(PartWith(whole.high));
     Add(std::move(whole), std::nullopt);
@@ -121,7 +134,7 @@ class MixSearch {
     is_open_ = is_open_ || !boxes_.empty();
     is_interrupted_ = is_interrupted_ || CheckInterruption(limits_).has_value();
     for (const BoundedBox& box : boxes_) bound_ps_ = std::min(bound_ps_, box.bound_ps);
-    bound_ps_ = std::min(bound_ps_, best_ps());
+    bound_ps_ = std::min(std::max(bound_ps_, least_of_all_.bound_ps), best_ps());
   }
 
   MixBox AllMixes() const {
@@ -133,6 +146,7 @@ class MixSearch {
   // What no step on any mix takes less than, task by task; at most `needed_ps`. As in Look, boxes are divided until the
   // least bound is near that.
   int64_t SimulatedBound(int64_t needed_ps) const {
+    if (has_one_class_) return SimulatedBoundOn(RowsOfAll(), needed_ps);
     std::vector<BoundedBox> boxes{{AllMixes(), floor_ps_, /*is_own=*/false}};
     int asked = 0;
     while (true) {
@@ -142,7 +156,7 @@ class MixSearch {
       if (is_last || CheckInterruption(limits_).has_value()) return least->bound_ps;
       if (!least->is_own) {
         ++asked;
-        least->bound_ps = std::max(least->bound_ps, SimulatedBoundOn(MostOf(least->mixes), needed_ps));
+        least->bound_ps = std::max(least->bound_ps, SimulatedBoundOn(BoundRowsWith(MostOf(least->mixes)), needed_ps));
         least->is_own = true;
         continue;
       }
@@ -155,10 +169,9 @@ class MixSearch {
     }
   }
 
-  // On a part, as if its devices were as close and had as much memory as any.
-  int64_t SimulatedBoundOn(const DeviceCounts& counts, int64_t needed_ps) const {
+  int64_t SimulatedBoundOn(const std::vector<TrainingCluster>& rows, int64_t needed_ps) const {
     int64_t bound_ps = needed_ps;
-    for (const TrainingCluster& row : BoundRowsWith(counts)) {
+    for (const TrainingCluster& row : rows) {
       bound_ps = std::min(bound_ps, BoundSimulatedStep(question_.RequestOn(row), bound_ps, limits_));
     }
     return bound_ps;
@@ -234,13 +247,16 @@ class MixSearch {
   }
 
   // As if these devices were as close and had as much memory as any.
-  std::vector<TrainingCluster> BoundRowsWith(const DeviceCounts& counts) const {
+  std::vector<TrainingCluster> BoundRowsWith(const DeviceCounts& counts, bool is_one_mix = false) const {
     std::vector<TrainingCluster> rows;
-    for (const TrainingCluster& part : BoundPartsWith(training_, counts, question_.settings, /*is_one_mix=*/false)) {
+    for (const TrainingCluster& part : BoundPartsWith(training_, counts, question_.settings, is_one_mix)) {
       AppendRows(BestRowsOf(AsCloseAsCanBe(part)), rows);
     }
     return rows;
   }
+
+  // Those of all mixes. REQUIRES: has_one_class_.
+  std::vector<TrainingCluster> RowsOfAll() const { return BoundRowsWith(FirstMix(), /*is_one_mix=*/true); }
 
   // What no plan on such a part takes less than, wherever its devices are; keeps the best plan.
   int64_t BoundOf(const DeviceCounts& counts) {
@@ -254,7 +270,7 @@ class MixSearch {
       if (is_better) Keep(counts, row, *std::move(outcome.plan));
     }
     const bool has_others = !training_.groups.empty() || question_.settings.per_stage;
-    if (has_others || HasUnlikeMemory(training_)) bound_ps = std::min(bound_ps, LeastOn(counts).bound_ps);
+    if (has_others || HasUnlikeMemory(training_)) bound_ps = std::min(bound_ps, LeastOnMost(counts).bound_ps);
     return bound_ps;
   }
 
@@ -266,18 +282,14 @@ class MixSearch {
     on_answer_(*best_);
   }
 
-  struct Least {
-    int64_t bound_ps = kMaxQuantity;
-    // What no step takes less than, task by task.
-    int64_t floor_ps = kMaxQuantity;
-    // Something fits that may be better than what is known.
-    bool is_open = false;
-  };
+  Least LeastOnMost(const DeviceCounts& counts) {
+    // Where stages may differ its rows are one node, which says no more than that of all.
+    return has_one_class_ && question_.settings.per_stage ? least_of_all_ : LeastOn(BoundRowsWith(counts));
+  }
 
-  // On a part, as if its devices were as close and had as much memory as any.
-  Least LeastOn(const DeviceCounts& counts) {
+  Least LeastOn(const std::vector<TrainingCluster>& rows) {
     Least least;
-    for (const TrainingCluster& row : BoundRowsWith(counts)) {
+    for (const TrainingCluster& row : rows) {
       const JointOutcome outcome = Ask(row);
       const bool is_open = outcome.plan.has_value() || outcome.is_interrupted || outcome.is_open;
       if (is_open || best_.has_value()) least.bound_ps = std::min(least.bound_ps, outcome.step_bound_ps);
@@ -291,9 +303,9 @@ class MixSearch {
   void Add(MixBox mixes, std::optional<int64_t> bound_of_all) {
     const DeviceCounts most = MostOf(mixes);
     if (most.back() < 0 || TotalOf(most) == 0) return;
-    const Least least = LeastOn(most);
-    if (!bound_of_all.has_value()) floor_ps_ = least.floor_ps;
-    const int64_t bound_ps = std::max(least.bound_ps, bound_of_all.value_or(0));
+    const Least least = LeastOnMost(most);
+    if (!bound_of_all.has_value()) floor_ps_ = std::max(least.floor_ps, least_of_all_.floor_ps);
+    const int64_t bound_ps = std::max({least.bound_ps, least_of_all_.bound_ps, bound_of_all.value_or(0)});
     if (least.is_open) {
       boxes_.push_back({std::move(mixes), bound_ps});
     } else {
@@ -362,6 +374,10 @@ class MixSearch {
   // On a network as if all links were the fastest.
   TrainingCluster training_;
   DeviceCounts all_;
+  // They differ in the size or the memory of nodes alone.
+  bool has_one_class_ = true;
+  // What no mix beats, where all have one class of devices.
+  Least least_of_all_{.bound_ps = 0, .floor_ps = 0};
   std::vector<BoundedBox> boxes_;
   // Of the parts that have been looked at.
   std::map<DeviceCounts, int64_t> bounds_;

@@ -21,6 +21,8 @@ absl::StatusOr<JointAnswer> PlanOnMix(const JointQuestion& question, const Solve
 
 // For each order of the classes.
 inline constexpr int64_t kMostMixQuestionsOfOrder = 100;
+// Where classes differ in the size or memory of their nodes alone and stages may not differ: the searches are short.
+inline constexpr int64_t kMostNodeMixQuestions = 300;
 
 }  // namespace planwright
 

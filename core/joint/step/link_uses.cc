@@ -341,8 +341,8 @@ class UseFinder {
   // partners.
   template <typename Way>
   void AddAcross(std::size_t a, std::size_t b, const TrainingLink& link, const Way& way) {
-    const std::span<const DeviceId> own = row_.DevicesOf(plan_.stages[a]);
-    const std::span<const DeviceId> other = row_.DevicesOf(plan_.stages[b]);
+    const std::vector<DeviceId> own = row_.DevicesOf(plan_.stages[a]);
+    const std::vector<DeviceId> other = row_.DevicesOf(plan_.stages[b]);
     const std::size_t most = std::max(own.size(), other.size());
     const double rate = link.bytes_per_second * static_cast<double>(own.size()) / static_cast<double>(most);
     for (std::size_t rank = 0; rank < most; ++rank) {

@@ -45,6 +45,9 @@
 namespace planwright {
 namespace {
 
+// Of devices, or of nodes that differ in size or memory.
+bool HasSeveralClasses(const TrainingCluster& training) { return training.classes.size() > 1; }
+
 absl::StatusOr<TrainingCluster> TrainingClusterOf(const Cluster& cluster, const ResolvedProblem& problem) {
   const DeviceSelection& selection = problem.devices_to_use;
   absl::StatusOr<TrainingCluster> training = (IsNetwork(cluster) ? MakeNetworkCluster : MakeTrainingCluster)(
@@ -52,7 +55,7 @@ absl::StatusOr<TrainingCluster> TrainingClusterOf(const Cluster& cluster, const 
   if (training.ok() && IsRoundRobin(problem)) training = WithLikeMemory(*training, AssumedMemory::kLeast);
   // Where it matters which devices are left out, the search chooses them.
   const bool is_cut = training.ok() && selection.max_devices.has_value() && training->pairs == nullptr &&
-                      (IsRoundRobin(problem) || !HasUnlikeDevices(*training));
+                      (IsRoundRobin(problem) || !HasSeveralClasses(*training));
   if (is_cut) return FirstDevices(*training, *selection.max_devices);
   if (training.ok()) return training;
   const bool is_unknown = training.status().code() == absl::StatusCode::kInvalidArgument;
@@ -66,7 +69,7 @@ absl::StatusOr<TrainingCluster> TrainingClusterOf(const Cluster& cluster, const 
 int64_t MostTotalOf(const TrainingCluster& training, const ResolvedProblem& problem) {
   const std::optional<int32_t>& most = problem.devices_to_use.max_devices;
   const bool is_less = most.has_value() && std::cmp_less(*most, training.devices.size());
-  return is_less && HasUnlikeDevices(training) ? *most : 0;
+  return is_less && HasSeveralClasses(training) ? *most : 0;
 }
 
 // As many devices as plans may take.
@@ -79,13 +82,13 @@ TrainingCluster AllowedOf(const TrainingCluster& training, const ResolvedProblem
 // The most devices that plans on a network of one class may take; empty: all.
 std::vector<int64_t> MostDevicesOf(const TrainingCluster& training, const ResolvedProblem& problem) {
   const std::optional<int32_t>& most = problem.devices_to_use.max_devices;
-  if (training.pairs == nullptr || !most.has_value() || HasUnlikeDevices(training)) return {};
+  if (training.pairs == nullptr || !most.has_value() || HasSeveralClasses(training)) return {};
   return CountsByClass(training, *most);
 }
 
 JointSettings ResolveFor(const OperatorGraph& graph, const ResolvedProblem& problem, const TrainingCluster& all) {
   // Of whichever classes devices are chosen, the choices are those of all.
-  const TrainingCluster training = HasUnlikeDevices(all) ? all : AllowedOf(all, problem);
+  const TrainingCluster training = HasSeveralClasses(all) ? all : AllowedOf(all, problem);
   const JointSettings& asked = Known(problem.joint);
   if (graph.transformer.has_value()) return ResolveJoint(asked, *graph.transformer, training);
   if (IsRoundRobin(problem)) return ResolveRoundRobin(asked, graph, training);
@@ -282,7 +285,6 @@ class JointRequestRun {
             .whole = has_others ? &all_->training : nullptr,
             .part_counts =
                 has_others ? CountsByClass(all_->training, std::ssize(training_.devices)) : std::vector<int64_t>(),
-            .is_one_mix = has_others,
             .most_total = MostTotalOf(training_, problem_),
             .most_devices = MostDevicesOf(training_, problem_),
             .all = all_.has_value() ? &*all_ : nullptr};

@@ -67,6 +67,7 @@ class PlanAssembly {
 
   void AddStages() {
     std::vector<std::vector<OperatorId>> operators = OperatorsByStage();
+    const DeviceRow row(found_.answer.training);
     for (std::size_t s = 0; s < joint_.stages.size(); ++s) {
       const JointStage& from = joint_.stages[s];
       Stage& stage = plan_.stages.emplace_back();
@@ -78,9 +79,9 @@ class PlanAssembly {
       stage.load = stage.compute + from.transfers;
       stage.memory_bytes = from.memory.total();
       stage.in_flight_micro_batches = from.in_flight;
-      for (int64_t rank = 0; rank < from.degrees.devices(); ++rank) {
-        const DeviceId device = found_.answer.training.devices[static_cast<std::size_t>(from.first_slot + rank)];
-        stage.replicas.push_back({.device = device, .copy = static_cast<int32_t>(rank), .load = stage.load});
+      for (const DeviceId device : row.DevicesOf(from)) {
+        const auto rank = static_cast<int32_t>(stage.replicas.size());
+        stage.replicas.push_back({.device = device, .copy = rank, .load = stage.load});
       }
     }
   }

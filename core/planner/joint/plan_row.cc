@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/base/known.h"
+#include "core/joint/cost/stage_cost.h"
 
 namespace planwright {
 namespace {
@@ -43,6 +44,11 @@ std::size_t FirstRank(const std::map<DeviceId, std::size_t>& rank_of, const Node
   return rank == rank_of.end() ? rank_of.size() : rank->second;
 }
 
+bool IsOn(const std::vector<DeviceId>& devices, const std::vector<Replica>& replicas) {
+  return std::equal(devices.begin(), devices.end(), replicas.begin(), replicas.end(),
+                    [](DeviceId device, const Replica& replica) { return device == replica.device; });
+}
+
 }  // namespace
 
 std::optional<PlanRow> RowOfPlan(const TrainingCluster& training, const Plan& plan) {
@@ -67,15 +73,15 @@ std::optional<PlanRow> RowOfPlan(const TrainingCluster& training, const Plan& pl
     row.training.devices.insert(row.training.devices.end(), node.devices.begin(), node.devices.end());
   }
   const std::vector<DeviceId>& devices = row.training.devices;
+  const DeviceRow slots(row.training);
   for (std::size_t s = 0; s < plan.stages.size(); ++s) {
     const std::vector<Replica>& replicas = plan.stages[s].replicas;
+    JointStage& stage = row.plan.stages[s];
     const auto first = std::find(devices.begin(), devices.end(), replicas.front().device);
-    if (devices.end() - first < static_cast<std::ptrdiff_t>(replicas.size())) return std::nullopt;
-    const auto is_same = [](DeviceId device, const Replica& replica) { return device == replica.device; };
-    if (!std::equal(first, first + static_cast<std::ptrdiff_t>(replicas.size()), replicas.begin(), is_same)) {
-      return std::nullopt;
-    }
-    row.plan.stages[s].first_slot = static_cast<int32_t>(first - devices.begin());
+    if (first == devices.end()) return std::nullopt;
+    stage.first_slot = static_cast<int32_t>(first - devices.begin());
+    const auto taken = slots.At(slots.ClassOf(stage.first_slot)).TakenBy(stage.degrees.devices());
+    if (devices.end() - first < taken || !IsOn(slots.DevicesOf(stage), replicas)) return std::nullopt;
   }
   return row;
 }

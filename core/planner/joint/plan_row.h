@@ -16,7 +16,8 @@ struct PlanRow {
 };
 
 // `training` with its nodes, and the devices inside them, in the order in which the stages of `plan` come to them.
-// nullopt: the ranks of a stage are then not consecutive, or not of the cluster. REQUIRES: plan.joint. O(devices log).
+// nullopt: the ranks of a stage are then not where those of a block are (DeviceRow::DevicesOf), or not of the cluster.
+// REQUIRES: plan.joint. O(devices log).
 std::optional<PlanRow> RowOfPlan(const TrainingCluster& training, const Plan& plan);
 
 }  // namespace planwright

@@ -118,6 +118,26 @@ TEST(TrainingClusterTest, NodesWithLessMemoryAreClassesBehindTheOthers) {
   }
 }
 
+TEST(TrainingClusterTest, BlocksTakeAsManyDevicesOfEachNodeAsCanBe) {
+  const auto per_node = [](int32_t node, const Degrees& block) {
+    return TrainingClass{.nodes = 9, .devices_per_node = node}.PerNodeOf(block);
+  };
+  // Inside of one.
+  EXPECT_EQ(per_node(8, {.data = 5}), 8);
+  EXPECT_EQ(per_node(8, {.data = 8}), 8);
+  // 6 and 6 of two, 7, 7 and 6 of three.
+  EXPECT_EQ(per_node(8, {.data = 12}), 6);
+  EXPECT_EQ(per_node(8, {.data = 20}), 7);
+  // Pairs, and pairs of pairs, stay together where they can: 8, 8 and 4; 6, 6 and 4; 4 and 2; 6, 6 and 2.
+  EXPECT_EQ(per_node(8, {.tensor = 2, .data = 10}), 8);
+  EXPECT_EQ(per_node(7, {.tensor = 2, .data = 8}), 6);
+  EXPECT_EQ(per_node(5, {.tensor = 2, .data = 3}), 4);
+  EXPECT_EQ(per_node(6, {.tensor = 2, .context = 7}), 6);
+  // They do not on nodes of 5 that are full; groups larger than a node never do.
+  EXPECT_EQ(per_node(5, {.tensor = 2, .data = 10}), 5);
+  EXPECT_EQ(per_node(4, {.tensor = 6}), 3);
+}
+
 // Each order once, with the devices of its classes; nodes of one class of devices stay together.
 TEST(TrainingClusterTest, OfThreeClassesEachMayComeFirst) {
   TrainingCluster training{.classes = {}, .devices = {}, .inside = {}, .between = {}};

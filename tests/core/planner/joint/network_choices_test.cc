@@ -230,8 +230,8 @@ TEST(NetworkChoicesTest, ASlowDeviceIsLeftOut) {
 // A host of two with a class of its own and three of six: drafts that send over the links between them take several
 // times as long as the plan that is found where the data degree is given.
 TEST(NetworkChoicesTest, DraftsOverSlowLinksAreLookedAtInFull) {
-  JointTestRequest request = RequestOf(
-      "transformer?layers=7&hidden=1024&heads=16&vocab=50304&sequence=4096&kv_heads=4", "nodes:1?devices=20", 12);
+  JointTestRequest request = RequestOf("transformer?layers=7&hidden=1024&heads=16&vocab=50304&sequence=4096&kv_heads=4",
+                                       "nodes:1?devices=20", 12);
   Cluster& cluster = request.cluster;
   cluster.device_classes.front().memory_bytes = int64_t{663} << 20;
   cluster.device_classes.front().peak_flops = 900e12;
@@ -239,7 +239,8 @@ TEST(NetworkChoicesTest, DraftsOverSlowLinksAreLookedAtInFull) {
   cluster.device_classes.push_back(cluster.device_classes.front());
   cluster.device_classes.back().name = "other";
   const auto host_of = [](std::size_t device) { return (device + 4) / 6; };
-  MatrixInterconnect matrix{.bandwidth_bytes_per_second = std::vector<double>(400, 0), .latency = Picoseconds(5'000'000)};
+  MatrixInterconnect matrix{.bandwidth_bytes_per_second = std::vector<double>(400, 0),
+                            .latency = Picoseconds(5'000'000)};
   for (std::size_t a = 0; a < 20; ++a) {
     if (host_of(a) == 0) cluster.devices[a].device_class = DeviceClassId(1);
     for (std::size_t b = 0; b < 20; ++b) {
