@@ -96,8 +96,6 @@ struct JointStage {
   // What one micro-batch takes in all chunks: computation and collectives, without transfers between stages.
   Picoseconds forward{0};
   Picoseconds backward{0};
-  // The part of `backward` that makes the gradients of weights, which kZeroBubble does later.
-  Picoseconds weights{0};
   // Transfers both ways at both ends, and the part of them at the front.
   Picoseconds transfers{0};
   Picoseconds received{0};

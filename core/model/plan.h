@@ -17,7 +17,7 @@ namespace planwright {
 
 // Which rules the numbers of a plan follow (docs/cost-model.md); raised whenever one of them changes. Plans that state
 // none are of version 1.
-inline constexpr int32_t kCostModelVersion = 5;
+inline constexpr int32_t kCostModelVersion = 6;
 
 enum class StopReason {
   kOptimal,

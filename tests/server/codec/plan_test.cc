@@ -62,7 +62,7 @@ TEST(PlanCodecTest, EncodesEveryNumberAndName) {
   v1::Plan plan = EncodedPlan();
   plan.clear_problem();
   const auto expected = Wire<v1::Plan>(R"pb(
-    cost_model_version: 5
+    cost_model_version: 6
     objective_ms: 10
     lower_bound_ms: 8
     relative_gap: 0.2

@@ -120,7 +120,7 @@ TEST(TrainingClusterTest, NodesWithLessMemoryAreClassesBehindTheOthers) {
 
 TEST(TrainingClusterTest, BlocksTakeAsManyDevicesOfEachNodeAsCanBe) {
   const auto per_node = [](int32_t node, const Degrees& block) {
-    return TrainingClass{.nodes = 9, .devices_per_node = node}.PerNodeOf(block);
+    return TrainingClass{.device_class = DeviceClassId(0), .nodes = 9, .devices_per_node = node}.PerNodeOf(block);
   };
   // Inside of one.
   EXPECT_EQ(per_node(8, {.data = 5}), 8);
