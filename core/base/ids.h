@@ -8,6 +8,7 @@
 #include <compare>
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 namespace planwright {
 
@@ -29,6 +30,15 @@ using TensorId = StrongId<struct TensorTag>;
 using DeviceId = StrongId<struct DeviceTag>;
 using DeviceClassId = StrongId<struct DeviceClassTag>;
 using StageId = StrongId<struct StageTag>;
+
+// Those of the first `count` of their kind, in their order.
+template <typename Id>
+std::vector<Id> AllIds(std::size_t count) {
+  std::vector<Id> ids;
+  ids.reserve(count);
+  for (std::size_t i = 0; i < count; ++i) ids.emplace_back(i);
+  return ids;
+}
 
 }  // namespace planwright
 

@@ -2,7 +2,7 @@
 
 #include <cstddef>
 
-#include "core/base/all_ids.h"
+#include "core/base/ids.h"
 #include "core/base/interruption.h"
 
 namespace planwright {

@@ -7,7 +7,7 @@
 #include <utility>
 #include <variant>
 
-#include "core/base/all_ids.h"
+#include "core/base/ids.h"
 #include "core/base/known.h"
 #include "core/cost/terms/cost_table.h"
 #include "core/joint/operators/operator_share.h"
