@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/base/index.h"
 #include "core/base/known.h"
 #include "core/base/units.h"
 #include "core/cost/chain/periodic_costing.h"
@@ -119,11 +120,9 @@ class StageCosting {
 
   // REQUIRES: every stage is costed; the number of micro-batches is set.
   Picoseconds TimeOfStep() const {
-    std::vector<StageTurns> stages;
-    stages.reserve(plan_.stages.size());
-    for (const Stage& stage : plan_.stages) {
-      stages.push_back({static_cast<int32_t>(stage.replicas.size()), stage.transfer_slots});
-    }
+    std::vector<StageTurns> stages = Mapped(plan_.stages, [&](const Stage& stage) {
+      return StageTurns{static_cast<int32_t>(stage.replicas.size()), stage.transfer_slots};
+    });
     const StepTurns turns = TurnsOfStep(plan_.problem, turns_, stages);
     std::vector<PhaseLoads> phases;
     Picoseconds allreduce{0};
@@ -138,12 +137,9 @@ class StageCosting {
   }
 
   std::vector<PhaseLoads> DeviceLoads() const {
-    std::vector<PhaseLoads> loads;
-    loads.reserve(devices_.size());
-    for (const DeviceWork& device : devices_) {
-      loads.push_back(device.num_stages == 0 ? PhaseLoads() : LoadsOfDevice(device));
-    }
-    return loads;
+    return Mapped(devices_, [&](const DeviceWork& device) {
+      return device.num_stages == 0 ? PhaseLoads() : LoadsOfDevice(device);
+    });
   }
 
  private:

@@ -15,10 +15,7 @@ constexpr int64_t kTotalWeight = int64_t{1} << 30U;
 std::vector<SCOTCH_Num> Scaled(const std::vector<int64_t>& values, int64_t least) {
   const int64_t total = std::accumulate(values.begin(), values.end(), int64_t{0});
   const int64_t divisor = total / (kTotalWeight / 2) + 1;
-  std::vector<SCOTCH_Num> scaled;
-  scaled.reserve(values.size());
-  for (const int64_t value : values) scaled.push_back(static_cast<SCOTCH_Num>(std::max(value / divisor, least)));
-  return scaled;
+  return Mapped(values, [&](const int64_t value) { return static_cast<SCOTCH_Num>(std::max(value / divisor, least)); });
 }
 
 std::mutex& ProcessMutex() {

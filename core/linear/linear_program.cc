@@ -3,13 +3,14 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "core/base/index.h"
+
 namespace planwright {
 
 double BoundByMultipliers(const LinearProgram& program, const std::vector<double>& multipliers) {
   // objective x >= multipliers rows x + reduced x, and each column is somewhere between its bounds.
-  std::vector<double> reduced;
-  reduced.reserve(program.columns.size());
-  for (const LinearProgram::Column& column : program.columns) reduced.push_back(column.objective);
+  std::vector<double> reduced =
+      Mapped(program.columns, [&](const LinearProgram::Column& column) { return column.objective; });
   double bound = 0;
   for (std::size_t r = 0; r < program.rows.size(); ++r) {
     const LinearProgram::Row& row = program.rows[r];

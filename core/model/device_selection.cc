@@ -7,6 +7,7 @@
 #include <variant>
 
 #include "absl/strings/str_cat.h"
+#include "core/base/index.h"
 #include "core/model/validation_rules.h"
 
 namespace planwright {
@@ -178,8 +179,7 @@ struct PartMaker {
   std::optional<Interconnect> operator()(const UniformInterconnect& whole) const { return whole; }
 
   std::optional<Interconnect> operator()(const HierarchyInterconnect& whole) const {
-    std::vector<std::size_t> leaves;
-    for (const DeviceId device : devices) leaves.push_back(device.index());
+    std::vector<std::size_t> leaves = Mapped(devices, [&](const DeviceId device) { return device.index(); });
     std::optional<Levels> levels = PartOfTree(whole.levels, std::move(leaves));
     if (!levels.has_value()) return FastestLevel(whole, devices, devices.size());
     return HierarchyInterconnect{std::move(*levels)};

@@ -11,7 +11,7 @@
 #include <utility>
 #include <variant>
 
-#include "core/base/all_ids.h"
+#include "core/base/ids.h"
 #include "core/base/index.h"
 #include "core/base/interruption.h"
 #include "core/base/random.h"
@@ -82,13 +82,9 @@ Renumbering<Id> Numbered(std::vector<Id> given) {
 // ---------------------------------------------------------------- devices
 
 std::vector<Colour> ColoursOfDevices(const Cluster& cluster) {
-  std::vector<Colour> colours;
-  colours.reserve(cluster.devices.size());
-  for (const Device& device : cluster.devices) {
-    colours.push_back(
-        ColourMixer().Add(uint64_t{device.device_class.index()}).Add(device.reserved_memory_bytes).Take());
-  }
-  return colours;
+  return Mapped(cluster.devices, [&](const Device& device) {
+    return ColourMixer().Add(uint64_t{device.device_class.index()}).Add(device.reserved_memory_bytes).Take();
+  });
 }
 
 // How fast pairs are, as far as that tells devices apart.
@@ -221,23 +217,19 @@ Colour ColourOf(const Operator& op) {
   InterruptionPoint(/*units=*/64);
   ColourMixer mixer;
   mixer.Add(std::string_view(op.type)).Add(uint64_t{op.pass == Pass::kBackward});
-  std::vector<Colour> costs;
-  costs.reserve(op.costs.size());
-  for (const OperatorCost& cost : op.costs) {
-    costs.push_back(ColourMixer()
-                        .Add(std::string_view(cost.device_class))
-                        .Add(cost.forward)
-                        .Add(cost.backward)
-                        .Add(cost.backward_weight)
-                        .Take());
-  }
+  std::vector<Colour> costs = Mapped(op.costs, [&](const OperatorCost& cost) {
+    return ColourMixer()
+        .Add(std::string_view(cost.device_class))
+        .Add(cost.forward)
+        .Add(cost.backward)
+        .Add(cost.backward_weight)
+        .Take();
+  });
   mixer.AddAll(std::move(costs)).Add(op.forward_flops).Add(op.backward_flops);
   mixer.Add(op.forward_bytes_accessed).Add(op.backward_bytes_accessed);
-  std::vector<Colour> unsupported;
-  unsupported.reserve(op.unsupported_device_classes.size());
-  for (const std::string& name : op.unsupported_device_classes) {
-    unsupported.push_back(ColourMixer().Add(std::string_view(name)).Take());
-  }
+  std::vector<Colour> unsupported = Mapped(op.unsupported_device_classes, [&](const std::string& name) {
+    return ColourMixer().Add(std::string_view(name)).Take();
+  });
   mixer.AddAll(std::move(unsupported));
   mixer.Add(op.memory_bytes).Add(op.parameter_bytes).Add(op.activation_bytes).Add(op.workspace_bytes);
   return mixer.Take();
@@ -280,10 +272,7 @@ class OperatorColours {
 
   static std::vector<Colour> ColoursOfConsumers(const Tensor& tensor, const std::vector<Colour>& colours) {
     InterruptionPoint(32 + 16 * tensor.consumers.size());
-    std::vector<Colour> consumers;
-    consumers.reserve(tensor.consumers.size());
-    for (const OperatorId consumer : tensor.consumers) consumers.push_back(colours[consumer.index()]);
-    return consumers;
+    return Mapped(tensor.consumers, [&](const OperatorId consumer) { return colours[consumer.index()]; });
   }
 
   void AddBeforeAndBehind() {
@@ -333,12 +322,9 @@ class OperatorColours {
   }
 
   void Refine() {
-    std::vector<Colour> tensors;
-    tensors.reserve(graph_.tensors.size());
-    for (const Tensor& tensor : graph_.tensors) {
-      tensors.push_back(
-          MixerOf(tensor).Add(colours_[tensor.producer.index()]).AddAll(ColoursOfConsumers(tensor, colours_)).Take());
-    }
+    std::vector<Colour> tensors = Mapped(graph_.tensors, [&](const Tensor& tensor) {
+      return MixerOf(tensor).Add(colours_[tensor.producer.index()]).AddAll(ColoursOfConsumers(tensor, colours_)).Take();
+    });
     const std::vector<Colour> groups = ColoursOfGroups(&Operator::colocation_group);
     const std::vector<Colour> layers = ColoursOfGroups(&Operator::layer);
     std::vector<std::vector<Colour>> backward(colours_.size());
@@ -350,10 +336,7 @@ class OperatorColours {
     for (std::size_t op = 0; op < colours_.size(); ++op) {
       InterruptionPoint(64 + 16 * (ends_.consumed[op].size() + ends_.produced[op].size()));
       const auto colours_of = [&](const std::vector<std::size_t>& ends) {
-        std::vector<Colour> colours;
-        colours.reserve(ends.size());
-        for (const std::size_t tensor : ends) colours.push_back(tensors[tensor]);
-        return colours;
+        return Mapped(ends, [&](const std::size_t tensor) { return tensors[tensor]; });
       };
       ColourMixer mixer;
       mixer.Add(colours_[op]).AddAll(colours_of(ends_.consumed[op])).AddAll(colours_of(ends_.produced[op]));

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "core/base/index.h"
 #include "core/base/interruption.h"
 #include "core/base/known.h"
 #include "core/base/quantity_text.h"
@@ -148,9 +149,7 @@ absl::StatusOr<TaskList> UnrolledPattern(const PlanRequest& request, const CostT
                                          const ResolvedSettings& settings) {
   const std::optional<PeriodicPattern> pattern = PlacementOf(plan).pattern;
   if (!pattern.has_value()) return ViolationAt("plan.schedule", "states no pattern, and none could be found");
-  std::vector<std::string> names;
-  names.reserve(request.cluster.devices.size());
-  for (const Device& device : request.cluster.devices) names.push_back(device.name);
+  std::vector<std::string> names = Mapped(request.cluster.devices, [&](const Device& device) { return device.name; });
   const auto [chain, devices, allocation] = ChainOfStages(request.graph, request.cluster, costs, plan);
   ASSIGN_OR_RETURN(TaskList list, UnrollPattern(chain, devices, allocation, *pattern, names, settings.micro_batches));
   for (TaskResource& resource : list.resources) {

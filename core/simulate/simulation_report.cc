@@ -73,9 +73,8 @@ double BubbleFraction(const TaskList& list, const SimulationReport& report) {
 }  // namespace
 
 SimulationReport ReportOn(const TaskList& list, const Timeline& timeline) {
-  std::vector<Follower> followers;
-  followers.reserve(list.resources.size());
-  for (const TaskResource& resource : list.resources) followers.emplace_back(resource.initial_memory_bytes);
+  std::vector<Follower> followers =
+      Mapped(list.resources, [&](const TaskResource& resource) { return Follower(resource.initial_memory_bytes); });
   SimulationReport report;
   for (const int32_t task : timeline.sequence) {
     const Picoseconds end = timeline.ends[Index(task)];

@@ -9,6 +9,7 @@
 #include <variant>
 #include <vector>
 
+#include "core/base/index.h"
 #include "core/base/known.h"
 #include "core/base/units.h"
 #include "core/verify/charges.h"
@@ -331,9 +332,7 @@ class Costing {
 
   // The schedule decides the objective, and not the busiest device.
   void FillTasks() {
-    std::vector<Picoseconds> loads;
-    loads.reserve(plan_.stages.size());
-    for (const Stage& stage : plan_.stages) loads.push_back(stage.load);
+    std::vector<Picoseconds> loads = Mapped(plan_.stages, [&](const Stage& stage) { return stage.load; });
     const JudgedSchedule schedule = ScheduleSubgraphs({graph_, cluster_, problem_}, assignment_, loads);
     plan_.objective = schedule.latency;
     for (std::size_t i = 0; i < plan_.stages.size(); ++i) {

@@ -11,6 +11,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
+#include "core/base/index.h"
 #include "core/verify/facts/precedence.h"
 
 namespace planwright {
@@ -88,10 +89,7 @@ std::vector<ItemPrecedence> PrecedencesOf(const OperatorGraph& graph, const Reso
 
 // The smallest operator of each stage.
 std::vector<OperatorId> KeysOf(const Assignment& assignment) {
-  std::vector<OperatorId> keys;
-  keys.reserve(assignment.stages.size());
-  for (const Assignment::Stage& stage : assignment.stages) keys.push_back(stage.operators.front());
-  return keys;
+  return Mapped(assignment.stages, [&](const Assignment::Stage& stage) { return stage.operators.front(); });
 }
 
 // Starts with the stage that is given first.

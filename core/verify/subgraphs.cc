@@ -6,6 +6,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "core/base/index.h"
 #include "core/base/known.h"
 #include "core/verify/facts/operator_time.h"
 #include "core/verify/facts/precedence.h"
@@ -39,10 +40,7 @@ class Units {
   }
 
   std::vector<OperatorId> Keys() const {
-    std::vector<OperatorId> keys;
-    keys.reserve(units_.size());
-    for (const Unit& unit : units_) keys.push_back(unit.first_operator);
-    return keys;
+    return Mapped(units_, [&](const Unit& unit) { return unit.first_operator; });
   }
 
   // Returns the precedences of units that exchange a tensor.

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
+#include "core/base/index.h"
 #include "core/base/interruption.h"
 
 namespace planwright {
@@ -15,12 +16,9 @@ namespace {
 // What pays as one for the tensors that cross its border, by stage: a device, with all the stages that it holds, or a
 // single stage (MIN_LATENCY). Stages that share a device have the same replicas, so the first of them stands for all.
 std::vector<std::size_t> PayersOf(const ResolvedProblem& problem, const std::vector<Stage>& stages) {
-  std::vector<std::size_t> payers;
-  payers.reserve(stages.size());
-  for (std::size_t i = 0; i < stages.size(); ++i) {
-    payers.push_back(problem.objective == Objective::kMinLatency ? i : stages[i].replicas.front().device.index());
-  }
-  return payers;
+  return MappedNumbers(stages.size(), [&](std::size_t i) {
+    return problem.objective == Objective::kMinLatency ? i : stages[i].replicas.front().device.index();
+  });
 }
 
 // The stages at which the consumers of a tensor pay: for each payer that consumes it, other than the producer's, the

@@ -49,10 +49,7 @@ bool LoadRefuter::RefutesByEmbedding(double target_ms, int64_t work, Poller& pol
 }
 
 std::vector<uint64_t> LoadRefuter::Allowed() const {
-  std::vector<uint64_t> allowed;
-  allowed.reserve(devices_.size());
-  for (const int32_t device : devices_) allowed.push_back(domains_.StagesOf(device));
-  return allowed;
+  return Mapped(devices_, [&](const int32_t device) { return domains_.StagesOf(device); });
 }
 
 bool LoadRefuter::Reset(double target_ms, Poller& poller) {

@@ -61,12 +61,8 @@ std::vector<std::optional<DeviceId>> DevicesOfOperators(const OperatorGraph& gra
 // Returns a device for each operator: any one where the workload drops it.
 std::vector<DeviceId> DevicesOfAll(const OperatorGraph& graph, const BlockInstance& instance,
                                    const std::vector<DeviceId>& device_of) {
-  std::vector<DeviceId> devices;
-  devices.reserve(graph.operators.size());
-  for (const std::optional<DeviceId>& device : DevicesOfOperators(graph, instance, device_of)) {
-    devices.push_back(device.value_or(DeviceId(0)));
-  }
-  return devices;
+  return Mapped(DevicesOfOperators(graph, instance, device_of),
+                [&](const std::optional<DeviceId>& device) { return device.value_or(DeviceId(0)); });
 }
 
 // Producers and consumers that take part.

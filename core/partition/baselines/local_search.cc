@@ -137,9 +137,8 @@ class Descent {
       RandomStream random(static_cast<uint64_t>(request_.options.seed), static_cast<uint64_t>(restart));
       assignment_.Restart(RandomDevices(random));
       while (const std::optional<Move> move = BestMove()) assignment_.Apply(move->block, move->target);
-      std::vector<DeviceId> device_of;
-      device_of.reserve(instance_.operators.size());
-      for (const std::size_t device : assignment_.devices_of_blocks()) device_of.push_back(assignment_.id(device));
+      std::vector<DeviceId> device_of =
+          Mapped(assignment_.devices_of_blocks(), [&](const std::size_t device) { return assignment_.id(device); });
       proposals_.Propose(PlacementOfBlocks(request_, instance_, device_of));
       ++proposals_.record().counters()["restarts"];
     }
@@ -162,10 +161,8 @@ class Descent {
   }
 
   std::vector<std::size_t> RandomDevices(RandomStream& random) const {
-    std::vector<std::size_t> device_of;
-    device_of.reserve(targets_.size());
-    for (const std::vector<std::size_t>& targets : targets_) device_of.push_back(targets[random.Below(targets.size())]);
-    return device_of;
+    return Mapped(targets_,
+                  [&](const std::vector<std::size_t>& targets) { return targets[random.Below(targets.size())]; });
   }
 
   // The move to the least max load, if that is less than now; ties by block and target. nullopt too when stopped.

@@ -1,5 +1,6 @@
 #include <vector>
 
+#include "core/base/index.h"
 #include "core/cost/plan_costing.h"
 #include "core/partition/baselines/device_assignment.h"
 #include "core/partition/baselines/proposals.h"
@@ -17,10 +18,8 @@ std::vector<DeviceId> DevicesOfBlocks(const OperatorGraph& graph, const BlockIns
   for (const Placement::Stage& stage : placement.stages) {
     for (const OperatorId op : stage.operators) device_of_operator[op.index()] = stage.devices.front();
   }
-  std::vector<DeviceId> device_of;
-  device_of.reserve(instance.operators.size());
-  for (const auto& operators : instance.operators) device_of.push_back(device_of_operator[operators.front().index()]);
-  return device_of;
+  return Mapped(instance.operators,
+                [&](const auto& operators) { return device_of_operator[operators.front().index()]; });
 }
 
 }  // namespace

@@ -87,9 +87,7 @@ void ProposeScotch(const SearchRequest& request, const SolveLimits& /*limits*/, 
     proposals.Refuse("Scotch found no partition");
     return;
   }
-  std::vector<DeviceId> device_of;
-  device_of.reserve(part_of.size());
-  for (const SCOTCH_Num part : part_of) device_of.push_back(devices[Index(part)]);
+  std::vector<DeviceId> device_of = Mapped(part_of, [&](const SCOTCH_Num part) { return devices[Index(part)]; });
   proposals.Propose(PlacementOfBlocks(request, instance, device_of));
 }
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "core/base/ids.h"
 #include "core/partition/baselines/simple_ways.h"
 
 namespace planwright {
@@ -62,9 +63,7 @@ Placement EverythingOn(const SearchRequest& request, DeviceId device) {
 
 void ProposeSingleDevice(const SearchRequest& request, const SolveLimits& /*limits*/, TaskArena& /*arena*/,
                          Proposals& proposals) {
-  std::vector<OperatorId> operators;
-  operators.reserve(request.graph.operators.size());
-  for (std::size_t i = 0; i < request.graph.operators.size(); ++i) operators.emplace_back(i);
+  std::vector<OperatorId> operators = AllIds<OperatorId>(request.graph.operators.size());
   std::set<std::pair<DeviceClassId, std::optional<int64_t>>> seen;
   for (std::size_t i = 0; i < request.cluster.devices.size(); ++i) {
     const DeviceId device(i);

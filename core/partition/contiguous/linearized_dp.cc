@@ -46,9 +46,7 @@ void AddStage(BlockSplit& split, std::size_t pool, int64_t replicas, const std::
 
 std::optional<BlockSplit> FillGreedily(const BlockInstance& instance, const std::vector<int32_t>& order,
                                        int64_t max_load, StageGrowth& stage) {
-  std::vector<std::size_t> left;
-  left.reserve(instance.pools.size());
-  for (const DevicePool& pool : instance.pools) left.push_back(pool.devices.size());
+  std::vector<std::size_t> left = Mapped(instance.pools, [&](const DevicePool& pool) { return pool.devices.size(); });
   BlockSplit split;
   std::size_t start = 0;
   while (start < order.size()) {

@@ -1,5 +1,6 @@
 #include "core/partition/enumeration/device_options.h"
 
+#include "core/base/index.h"
 #include "core/model/cluster.h"
 #include "core/model/device_selection.h"
 
@@ -13,9 +14,8 @@ DeviceOptions::DeviceOptions(const SearchRequest& request) : request_(request) {
                         .memory_bytes = UsableMemoryBytes(cluster, device),
                         .is_cpu = cluster.class_of(device).kind == DeviceKind::kCpu});
   }
-  std::vector<std::vector<OperatorId>> each;
-  each.reserve(request.graph.operators.size());
-  for (std::size_t op = 0; op < request.graph.operators.size(); ++op) each.push_back({OperatorId(op)});
+  std::vector<std::vector<OperatorId>> each = MappedNumbers(
+      request.graph.operators.size(), [&](std::size_t op) { return std::vector<OperatorId>{OperatorId(op)}; });
   allowed_ = AllowedDevices(request.problem, cluster.devices.size(), each.size(), each);
   AddLimits();
   AddKinds();
@@ -60,10 +60,7 @@ std::vector<bool> DeviceOptions::NamedByRules() const {
   std::vector<bool> is_named(request_.cluster.devices.size());
   for (const OperatorDevice& pin : request_.problem.pinned) is_named[pin.device.index()] = true;
   for (const OperatorDevice& ban : request_.problem.forbidden) is_named[ban.device.index()] = true;
-  std::vector<bool> named;
-  named.reserve(options_.size());
-  for (const DeviceOption& option : options_) named.push_back(is_named[option.device.index()]);
-  return named;
+  return Mapped(options_, [&](const DeviceOption& option) { return is_named[option.device.index()]; });
 }
 
 // REQUIRES: no pin or ban names either.
@@ -103,13 +100,9 @@ std::vector<bool> DeviceOptions::MayHold(const std::vector<OperatorId>& operator
   const auto runs = [&](OperatorId op, const DeviceOption& option) {
     return request_.costs.time(op, option.device_class).supported && Holds(allowed_[op.index()], option.device.index());
   };
-  std::vector<bool> may_hold;
-  may_hold.reserve(options_.size());
-  for (const DeviceOption& option : options_) {
-    may_hold.push_back(
-        std::all_of(operators.begin(), operators.end(), [&](OperatorId op) { return runs(op, option); }));
-  }
-  return may_hold;
+  return Mapped(options_, [&](const DeviceOption& option) {
+    return std::all_of(operators.begin(), operators.end(), [&](OperatorId op) { return runs(op, option); });
+  });
 }
 
 }  // namespace planwright

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "core/base/ids.h"
+#include "core/base/index.h"
 #include "core/cost/device_load.h"
 #include "core/partition/search/allowed_devices.h"
 #include "core/partition/search/search.h"
@@ -103,9 +104,7 @@ class TeamChooser {
 
  private:
   static std::vector<int64_t> RoomOf(const DeviceOptions& devices) {
-    std::vector<int64_t> room;
-    for (const DeviceOptions::Limit& limit : devices.limits()) room.push_back(limit.most);
-    return room;
+    return Mapped(devices.limits(), [&](const DeviceOptions::Limit& limit) { return limit.most; });
   }
 
   bool Take(std::size_t position) {

@@ -119,9 +119,7 @@ class SubgraphEnumeration {
       if (!link.consumers.empty()) links_.push_back(std::move(link));
     }
     // Consumers come later in the order.
-    std::vector<const Link*> by_producer;
-    by_producer.reserve(links_.size());
-    for (const Link& link : links_) by_producer.push_back(&link);
+    std::vector<const Link*> by_producer = Mapped(links_, [&](const Link& link) { return &link; });
     std::sort(by_producer.begin(), by_producer.end(),
               [](const Link* a, const Link* b) { return a->producer > b->producer; });
     for (const Link* link : by_producer) {

@@ -196,9 +196,7 @@ std::vector<LatencyBlock> Reordered(const LatencyInstance& instance, const std::
   std::vector<int64_t> priority(blocks.size());
   for (int64_t& value : priority) value = static_cast<int64_t>(random.Next() >> 1U);
   const Digraph order(static_cast<int32_t>(blocks.size()), MirroredEdges(instance, BlockPositions(instance, blocks)));
-  std::vector<LatencyBlock> reordered;
-  for (const int32_t block : DepthFirstTopologicalOrder(order, priority)) reordered.push_back(blocks[Index(block)]);
-  return reordered;
+  return Mapped(DepthFirstTopologicalOrder(order, priority), [&](const int32_t block) { return blocks[Index(block)]; });
 }
 
 }  // namespace planwright

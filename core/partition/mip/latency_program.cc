@@ -112,9 +112,8 @@ class LatencyBuilder {
   void AddColocation() {
     for (const std::vector<int32_t>& members : instance_.groups) {
       const int32_t first = instance_.bundle_of[Index(members.front())];
-      std::vector<int32_t> bundles;
-      bundles.reserve(members.size());
-      for (const int32_t vertex : members) bundles.push_back(instance_.bundle_of[Index(vertex)]);
+      std::vector<int32_t> bundles =
+          Mapped(members, [&](const int32_t vertex) { return instance_.bundle_of[Index(vertex)]; });
       std::sort(bundles.begin(), bundles.end());
       bundles.erase(std::unique(bundles.begin(), bundles.end()), bundles.end());
       for (const int32_t bundle : bundles) {

@@ -175,9 +175,7 @@ DevicePool ContractPool(const DevicePool& pool, const std::vector<int32_t>& labe
 }
 
 std::vector<int32_t> MapGroups(const std::vector<int32_t>& groups, const std::vector<int32_t>& label_of) {
-  std::vector<int32_t> mapped;
-  mapped.reserve(groups.size());
-  for (const int32_t group : groups) mapped.push_back(label_of[Index(group)]);
+  std::vector<int32_t> mapped = Mapped(groups, [&](const int32_t group) { return label_of[Index(group)]; });
   MakeSet(mapped);
   return mapped;
 }

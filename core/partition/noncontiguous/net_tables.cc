@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/base/index.h"
+
 namespace planwright {
 
 NetTables::NetTables(const NetInstance& instance)
@@ -13,9 +15,7 @@ NetTables::NetTables(const NetInstance& instance)
 }
 
 void NetTables::AddNets() {
-  std::vector<const NetCharge*> nets;
-  nets.reserve(instance_->charges.size());
-  for (const NetCharge& charge : instance_->charges) nets.push_back(&charge);
+  std::vector<const NetCharge*> nets = Mapped(instance_->charges, [&](const NetCharge& charge) { return &charge; });
   const auto directed = std::stable_partition(
       nets.begin(), nets.end(), [](const NetCharge* net) { return net->producer == NetCharge::kAnyProducer; });
   num_nets_ = static_cast<int32_t>(nets.size());

@@ -205,11 +205,8 @@ VirtualDevices::VirtualDevices(const OperatorGraph& graph, const ResolvedProblem
 }
 
 Placement VirtualDevices::Cut(const std::vector<DeviceId>& device_of) const {
-  std::vector<int32_t> device_of_atom;
-  device_of_atom.reserve(atoms_.size());
-  for (const auto& atom : atoms_) {
-    device_of_atom.push_back(static_cast<int32_t>(device_of[atom.front().index()].index()));
-  }
+  std::vector<int32_t> device_of_atom =
+      Mapped(atoms_, [&](const auto& atom) { return static_cast<int32_t>(device_of[atom.front().index()].index()); });
   std::vector<int32_t> stage_of = GreedyCut(order_, device_of_atom).Run();
   std::vector<int32_t> from_the_back = GreedyCut(reverse_order_, device_of_atom).Run();
   if (CountStages(from_the_back) < CountStages(stage_of)) {

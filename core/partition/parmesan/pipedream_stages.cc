@@ -13,12 +13,8 @@ namespace {
 
 // Times of operators, in picoseconds.
 std::vector<int64_t> WeightsOf(const UniformLinksProblem& flat, DeviceClassId device_class) {
-  std::vector<int64_t> weights;
-  weights.reserve(flat.graph.operators.size());
-  for (std::size_t op = 0; op < flat.graph.operators.size(); ++op) {
-    weights.push_back(flat.costs.time(OperatorId(op), device_class).total().count());
-  }
-  return weights;
+  return MappedNumbers(flat.graph.operators.size(),
+                       [&](std::size_t op) { return flat.costs.time(OperatorId(op), device_class).total().count(); });
 }
 
 }  // namespace

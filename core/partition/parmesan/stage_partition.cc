@@ -51,12 +51,8 @@ std::vector<std::size_t> FirstStarts(const std::vector<DeviceSet>& allowed) {
 std::vector<int32_t> BlocksThatHold(const BlockInstance& blocks, const BlockInstance& joined,
                                     std::size_t num_operators) {
   const std::vector<int32_t> joined_of = GroupOfEach(joined.operators, num_operators);
-  std::vector<int32_t> holder;
-  holder.reserve(blocks.operators.size());
-  for (const std::vector<OperatorId>& operators : blocks.operators) {
-    holder.push_back(joined_of[operators.front().index()]);
-  }
-  return holder;
+  return Mapped(blocks.operators,
+                [&](const std::vector<OperatorId>& operators) { return joined_of[operators.front().index()]; });
 }
 
 // Stages that are asked for may hold nothing but operators that cost nothing.
@@ -225,9 +221,8 @@ std::optional<StagePartition> StagePartitioner::Refined(const StageShape& shape,
     }
     pool_of_stage.push_back(pools[stage.pool]);
   }
-  std::vector<int32_t> stage_of;
-  stage_of.reserve(cluster_of_.size());
-  for (const int32_t cluster : cluster_of_) stage_of.push_back(stage_of_cluster[Index(cluster)]);
+  std::vector<int32_t> stage_of =
+      Mapped(cluster_of_, [&](const int32_t cluster) { return stage_of_cluster[Index(cluster)]; });
   return Refined(shape, pool_of_stage, std::move(stage_of), limits);
 }
 

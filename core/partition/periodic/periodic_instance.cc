@@ -71,12 +71,8 @@ bool MemoryAddsUp(const ResolvedMemory& memory) {
 }
 
 std::vector<int64_t> OperatorTimes(const SearchRequest& request, DeviceClassId device_class) {
-  std::vector<int64_t> times;
-  times.reserve(request.graph.operators.size());
-  for (std::size_t i = 0; i < request.graph.operators.size(); ++i) {
-    times.push_back(request.costs.time(OperatorId(i), device_class).total().count());
-  }
-  return times;
+  return MappedNumbers(request.graph.operators.size(),
+                       [&](std::size_t i) { return request.costs.time(OperatorId(i), device_class).total().count(); });
 }
 
 // Whether a tensor fixes the order of each layer and the next one: then nothing can change places.

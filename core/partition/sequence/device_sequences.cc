@@ -32,19 +32,13 @@ std::vector<int64_t> TimesOfDevices(const SearchRequest& request) {
       of_class[i] = SaturatingAdd(of_class[i], request.costs.time(OperatorId(op), DeviceClassId(i)).total().count());
     }
   }
-  std::vector<int64_t> times;
-  times.reserve(request.cluster.devices.size());
-  for (const Device& device : request.cluster.devices) times.push_back(of_class[device.device_class.index()]);
-  return times;
+  return Mapped(request.cluster.devices, [&](const Device& device) { return of_class[device.device_class.index()]; });
 }
 
 std::vector<int64_t> MemoryOfDevices(const SearchRequest& request) {
-  std::vector<int64_t> bytes;
-  bytes.reserve(request.cluster.devices.size());
-  for (std::size_t i = 0; i < request.cluster.devices.size(); ++i) {
-    bytes.push_back(UsableMemoryBytes(request.cluster, DeviceId(i)).value_or(kMaxQuantity));
-  }
-  return bytes;
+  return MappedNumbers(request.cluster.devices.size(), [&](std::size_t i) {
+    return UsableMemoryBytes(request.cluster, DeviceId(i)).value_or(kMaxQuantity);
+  });
 }
 
 bool AreAlike(const std::vector<int64_t>& values) {
@@ -90,9 +84,7 @@ bool DevicesDiffer(const SearchRequest& request) {
 }
 
 DeviceSequence WithinLimits(const SearchRequest& request, const DeviceSequence& sequence) {
-  std::vector<int64_t> left;
-  left.reserve(request.device_limits.size());
-  for (const DeviceLimit& limit : request.device_limits) left.push_back(limit.most);
+  std::vector<int64_t> left = Mapped(request.device_limits, [&](const DeviceLimit& limit) { return limit.most; });
   DeviceSequence kept;
   for (const DeviceId device : sequence) {
     std::vector<std::size_t> counting;

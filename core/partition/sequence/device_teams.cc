@@ -95,10 +95,7 @@ std::size_t DeviceTeams::LinkBetween(std::size_t before, std::size_t behind_end)
 }
 
 std::vector<DeviceId> DeviceTeams::DevicesFrom(std::size_t begin) const {
-  std::vector<DeviceId> devices;
-  devices.reserve(Index(replicas_));
-  for (std::size_t copy = 0; copy < Index(replicas_); ++copy) devices.push_back(DeviceAt(begin + copy));
-  return devices;
+  return MappedNumbers(Index(replicas_), [&](std::size_t copy) { return DeviceAt(begin + copy); });
 }
 
 std::vector<std::vector<std::size_t>> AllowedBegins(const SearchRequest& request, const UnitOrder& units) {

@@ -5,6 +5,7 @@
 #include <tuple>
 #include <utility>
 
+#include "core/base/index.h"
 #include "core/cost/device_load.h"
 #include "core/cost/terms/allreduce.h"
 #include "core/graph/operator_unions.h"
@@ -19,17 +20,11 @@ constexpr std::size_t kMaxNetTimes = std::size_t{1} << 22U;
 constexpr std::size_t kMaxPairedDevices = 2048;
 
 std::vector<DeviceId> DeviceIds(const std::vector<int32_t>& devices) {
-  std::vector<DeviceId> ids;
-  ids.reserve(devices.size());
-  for (const int32_t device : devices) ids.emplace_back(Index(device));
-  return ids;
+  return Mapped(devices, [&](const int32_t device) { return DeviceId(Index(device)); });
 }
 
 std::vector<int32_t> DeviceNumbers(const std::vector<DeviceId>& ids) {
-  std::vector<int32_t> devices;
-  devices.reserve(ids.size());
-  for (const DeviceId id : ids) devices.push_back(static_cast<int32_t>(id.index()));
-  return devices;
+  return Mapped(ids, [&](const DeviceId id) { return static_cast<int32_t>(id.index()); });
 }
 
 }  // namespace

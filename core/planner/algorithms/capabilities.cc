@@ -9,6 +9,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "core/base/index.h"
 #include "core/base/strings.h"
 #include "core/cost/pipeline_fill.h"
 #include "core/model/colocation.h"
@@ -83,9 +84,7 @@ struct Miss {
 template <typename Value>
 void CheckSetting(const Value& value, const std::vector<Value>& allowed, const char* path, std::vector<Miss>& misses) {
   if (std::find(allowed.begin(), allowed.end(), value) != allowed.end()) return;
-  std::vector<std::string> names;
-  names.reserve(allowed.size());
-  for (const Value& name : allowed) names.emplace_back(NameOf(name));
+  std::vector<std::string> names = Mapped(allowed, [&](const Value& name) { return std::string(NameOf(name)); });
   misses.push_back({path, std::string(NameOf(value)), std::move(names)});
 }
 
@@ -160,9 +159,8 @@ void AddAlternatives(const std::vector<std::vector<Miss>>& misses_of_rows, Miss&
 std::vector<Violation> FewestMisses(const std::vector<Capability>& table, const Cluster& cluster,
                                     const ProblemSettings& problem, const SolverOptions& options) {
   const std::string interconnect = InterconnectName(cluster.interconnect);
-  std::vector<std::vector<Miss>> misses_of_rows;
-  misses_of_rows.reserve(table.size());
-  for (const Capability& row : table) misses_of_rows.push_back(MissesOf(row, interconnect, problem, options));
+  std::vector<std::vector<Miss>> misses_of_rows =
+      Mapped(table, [&](const Capability& row) { return MissesOf(row, interconnect, problem, options); });
   std::vector<Violation> violations;
   std::vector<Miss> closest = *std::ranges::min_element(misses_of_rows, IsCloser);
   if (closest.size() == 1) AddAlternatives(misses_of_rows, closest.front());

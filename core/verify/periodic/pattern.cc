@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "core/base/index.h"
 #include "core/base/quantity_text.h"
 #include "core/base/strings.h"
 
@@ -214,10 +215,7 @@ class PatternCheck {
   }
 
   std::vector<int32_t> InFlight() const {
-    std::vector<int32_t> in_flight;
-    in_flight.reserve(assignment_.stages.size());
-    for (std::size_t stage = 0; stage < assignment_.stages.size(); ++stage) in_flight.push_back(InFlightOf(stage));
-    return in_flight;
+    return MappedNumbers(assignment_.stages.size(), [&](std::size_t stage) { return InFlightOf(stage); });
   }
 
   // Follows every device through one period. At some time each of its stages stores a micro-batch.

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "core/base/index.h"
 #include "core/base/status_macros.h"
 #include "core/base/strings.h"
 #include "core/text/closest_name.h"
@@ -78,9 +79,7 @@ absl::Status ZooKeys::AssignOne(std::string_view subject, std::string_view setti
 }
 
 absl::Status ZooKeys::UnknownKey(std::string_view subject, std::string_view name) const {
-  std::vector<std::string_view> names;
-  names.reserve(keys_.size());
-  for (const Key& key : keys_) names.push_back(key.name);
+  const auto names = Mapped(keys_, [](const Key& key) { return std::string_view(key.name); });
   const std::string list = absl::StrJoin(names, ", ", [](std::string* out, std::string_view key) { out->append(key); });
   return absl::InvalidArgumentError(absl::StrCat(ToAbsl(subject), " has no key \"", ToAbsl(name),
                                                  "\"; the closest is \"", ToAbsl(names[ClosestName(name, names)]),

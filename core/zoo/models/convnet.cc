@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "core/base/index.h"
 #include "core/zoo/models/graph_builder.h"
 
 namespace planwright {
@@ -123,12 +124,9 @@ Value AddBranch(const std::string& name, Value x, const Branch& branch, GraphBui
 }
 
 std::vector<Value> AddBranches(const Value& x, const std::vector<Branch>& branches, GraphBuilder& builder) {
-  std::vector<Value> outputs;
-  outputs.reserve(branches.size());
-  for (std::size_t i = 0; i < branches.size(); ++i) {
-    outputs.push_back(AddBranch("branch" + std::to_string(i) + "_", x, branches[i], builder));
-  }
-  return outputs;
+  return MappedNumbers(branches.size(), [&](std::size_t i) {
+    return AddBranch("branch" + std::to_string(i) + "_", x, branches[i], builder);
+  });
 }
 
 // Branches beside an average pooling with a 1 x 1 convolution: the image keeps its size.

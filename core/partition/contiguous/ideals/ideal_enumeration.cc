@@ -217,9 +217,8 @@ Shared<W>::Shared(const BlockInstance& block_instance, const ChainLayout& chain_
       local_nets(instance, layout) {
   for (const DevicePool& pool : instance.pools) {
     times.emplace_back(layout, pool.time);
-    std::vector<int64_t> is_unsupported;
-    is_unsupported.reserve(pool.supported.size());
-    for (const bool supported : pool.supported) is_unsupported.push_back(supported ? 0 : 1);
+    std::vector<int64_t> is_unsupported =
+        Mapped(pool.supported, [&](const bool supported) { return supported ? 0 : 1; });
     unsupported.emplace_back(pool.supports_all ? LanePrefixSums() : LanePrefixSums(layout, is_unsupported));
   }
   if (needs_memory) {

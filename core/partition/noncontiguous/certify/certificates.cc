@@ -4,6 +4,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/base/index.h"
 #include "core/base/polling.h"
 #include "core/partition/noncontiguous/certify/configuration_bound.h"
 #include "core/partition/noncontiguous/certify/inseparable_groups.h"
@@ -144,12 +145,9 @@ class Certifier {
   };
 
   void RefuteInRounds() {
-    std::vector<Proof> proofs;
-    proofs.reserve(relaxations_.size());
-    for (const ScaledRelaxation& scaled : relaxations_) {
-      proofs.push_back(
-          {.scaled = scaled, .configurations = ConfigurationBound(scaled.relaxation), .ceiling = incumbent_});
-    }
+    std::vector<Proof> proofs = Mapped(relaxations_, [&](const ScaledRelaxation& scaled) {
+      return Proof{.scaled = scaled, .configurations = ConfigurationBound(scaled.relaxation), .ceiling = incumbent_};
+    });
     for (int64_t share = kFirstShare; IsWorthwhile(proofs); share = SaturatingMultiply(share, kShareGrowth)) {
       for (Proof& proof : proofs) Round(proof, share);
     }

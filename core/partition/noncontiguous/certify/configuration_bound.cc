@@ -175,10 +175,7 @@ ConfigurationBound::ConfigurationBound(const LoadRelaxation& relaxation)
 }
 
 std::vector<int64_t> ConfigurationBound::RoundedPrices() const {
-  std::vector<int64_t> rounded;
-  rounded.reserve(prices_.size());
-  for (const double price : prices_) rounded.push_back(std::llround(price * kPriceSum));
-  return rounded;
+  return Mapped(prices_, [&](const double price) { return std::llround(price * kPriceSum); });
 }
 
 int64_t ConfigurationBound::WorthOfOthers(const std::vector<int64_t>& prices, int64_t max_load,

@@ -5,6 +5,8 @@
 #include <map>
 #include <utility>
 
+#include "core/base/index.h"
+
 namespace planwright {
 namespace {
 
@@ -22,12 +24,9 @@ std::vector<bool> PayerPools(const std::vector<DevicePool>& pools) {
   for (const DevicePool& pool : pools) {
     if (pool.pays_transfers) fastest = std::min(fastest, TotalTime(pool));
   }
-  std::vector<bool> is_payer;
-  is_payer.reserve(pools.size());
-  for (const DevicePool& pool : pools) {
-    is_payer.push_back(pool.pays_transfers && TotalTime(pool) <= SaturatingMultiply(fastest, kMuchSlower));
-  }
-  return is_payer;
+  return Mapped(pools, [&](const DevicePool& pool) {
+    return pool.pays_transfers && TotalTime(pool) <= SaturatingMultiply(fastest, kMuchSlower);
+  });
 }
 
 }  // namespace
@@ -67,9 +66,8 @@ LoadRelaxation ContractGroups(const LoadRelaxation& relaxation, const std::vecto
   }
   std::map<std::vector<int32_t>, int64_t> weights;
   for (const Net& net : relaxation.nets) {
-    std::vector<int32_t> labels;
-    labels.reserve(net.blocks.size());
-    for (const int32_t group : net.blocks) labels.push_back(label_of[static_cast<std::size_t>(group)]);
+    std::vector<int32_t> labels =
+        Mapped(net.blocks, [&](const int32_t group) { return label_of[static_cast<std::size_t>(group)]; });
     std::sort(labels.begin(), labels.end());
     labels.erase(std::unique(labels.begin(), labels.end()), labels.end());
     if (labels.size() > 1) weights[std::move(labels)] += net.weight;
