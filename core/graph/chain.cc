@@ -13,7 +13,6 @@
 #include "core/graph/digraph.h"
 #include "core/graph/operator_unions.h"
 #include "core/graph/runs_of_order.h"
-#include "core/graph/topological_order.h"
 
 namespace planwright {
 namespace {

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <span>
 
-#include "core/graph/reachability.h"
+#include "core/graph/digraph.h"
 
 namespace planwright {
 namespace {

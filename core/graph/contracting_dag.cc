@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "core/graph/topological_order.h"
+#include "core/graph/digraph.h"
 
 namespace planwright {
 namespace {

@@ -16,9 +16,9 @@
 #include "core/base/interruption.h"
 #include "core/base/random.h"
 #include "core/cost/terms/transfer.h"
+#include "core/graph/digraph.h"
 #include "core/graph/graph_copy.h"
 #include "core/graph/operator_unions.h"
-#include "core/graph/topological_order.h"
 
 namespace planwright {
 namespace {

@@ -9,7 +9,6 @@
 
 #include "core/base/index.h"
 #include "core/graph/digraph.h"
-#include "core/graph/topological_order.h"
 #include "core/partition/noncontiguous/virtual_devices.h"
 
 namespace planwright {

@@ -9,7 +9,7 @@
 #include "core/base/infeasibility.h"
 #include "core/base/remaining_time.h"
 #include "core/cost/terms/transfer.h"
-#include "core/graph/topological_order.h"
+#include "core/graph/digraph.h"
 #include "core/model/colocation.h"
 #include "core/partition/contiguous/block_split.h"
 #include "core/partition/contiguous/fan_out.h"

@@ -5,7 +5,7 @@
 
 #include "core/base/index.h"
 #include "core/base/polling.h"
-#include "core/graph/reachability.h"
+#include "core/graph/digraph.h"
 
 namespace planwright {
 namespace {

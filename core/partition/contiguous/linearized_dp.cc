@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/base/index.h"
-#include "core/graph/topological_order.h"
+#include "core/graph/digraph.h"
 #include "core/partition/contiguous/interval_costs.h"
 #include "core/partition/contiguous/stage_growth.h"
 #include "core/partition/search/lower_bounds.h"

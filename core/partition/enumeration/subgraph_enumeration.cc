@@ -9,8 +9,8 @@
 #include "core/base/index.h"
 #include "core/cost/terms/memory_form.h"
 #include "core/cost/terms/transfer.h"
+#include "core/graph/digraph.h"
 #include "core/graph/operator_unions.h"
-#include "core/graph/topological_order.h"
 #include "core/model/colocation.h"
 
 namespace planwright {

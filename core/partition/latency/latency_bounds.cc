@@ -8,7 +8,7 @@
 
 #include "core/base/index.h"
 #include "core/base/polling.h"
-#include "core/graph/topological_order.h"
+#include "core/graph/digraph.h"
 #include "core/partition/latency/latency_feasibility.h"
 
 namespace planwright {

@@ -10,7 +10,6 @@
 #include "core/base/index.h"
 #include "core/graph/components.h"
 #include "core/graph/digraph.h"
-#include "core/graph/topological_order.h"
 #include "core/partition/latency/latency_ranges.h"
 #include "core/partition/latency/subgraph_schedule.h"
 

@@ -7,9 +7,8 @@
 #include <utility>
 
 #include "core/base/index.h"
+#include "core/graph/digraph.h"
 #include "core/graph/operator_unions.h"
-#include "core/graph/reachability.h"
-#include "core/graph/topological_order.h"
 
 namespace planwright {
 namespace {

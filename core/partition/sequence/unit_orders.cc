@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "core/base/index.h"
-#include "core/graph/topological_order.h"
+#include "core/graph/digraph.h"
 #include "core/partition/search/block_runs.h"
 
 namespace planwright {

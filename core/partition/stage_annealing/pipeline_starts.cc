@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "core/base/index.h"
-#include "core/graph/topological_order.h"
+#include "core/graph/digraph.h"
 
 namespace planwright {
 namespace {

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "core/base/random.h"
-#include "core/graph/topological_order.h"
+#include "core/graph/digraph.h"
 #include "tests/core/graph/random_digraph.h"
 
 namespace planwright {

@@ -1,5 +1,3 @@
-#include "core/graph/topological_order.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -8,6 +6,7 @@
 #include <vector>
 
 #include "core/base/random.h"
+#include "core/graph/digraph.h"
 #include "tests/core/graph/random_digraph.h"
 
 namespace planwright {

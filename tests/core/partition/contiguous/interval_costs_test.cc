@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/base/random.h"
-#include "core/graph/topological_order.h"
+#include "core/graph/digraph.h"
 #include "tests/core/partition/block_oracle.h"
 
 namespace planwright {

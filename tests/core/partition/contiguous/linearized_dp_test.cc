@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/base/random.h"
-#include "core/graph/topological_order.h"
+#include "core/graph/digraph.h"
 #include "core/partition/search/lower_bounds.h"
 #include "tests/core/partition/block_oracle.h"
 
