@@ -7,8 +7,8 @@
 #ifndef PLANWRIGHT_CORE_COST_PLAN_COSTING_H_
 #define PLANWRIGHT_CORE_COST_PLAN_COSTING_H_
 
+#include "core/cost/terms/cost_table.h"
 #include "core/cost/terms/memory_form.h"  // IWYU pragma: export
-#include "core/cost/terms/planning_input.h"
 #include "core/model/plan.h"
 #include "core/model/problem.h"
 

@@ -3,7 +3,7 @@
 #define PLANWRIGHT_CORE_PLANNER_PATTERN_COMPLETION_H_
 
 #include "core/base/limits.h"
-#include "core/cost/terms/planning_input.h"
+#include "core/cost/terms/cost_table.h"
 #include "core/model/problem.h"
 
 namespace planwright {

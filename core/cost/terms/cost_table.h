@@ -57,6 +57,12 @@ class CostTable {
   std::vector<OperatorTime> times_;
 };
 
+// What is planned, on what, and at what cost: the values that every search takes together.
+struct PlanningInput : ResolvedInput {
+  // The costs of `graph` on `cluster`, for the workload of `problem`.
+  const CostTable& costs;
+};
+
 }  // namespace planwright
 
 #endif  // PLANWRIGHT_CORE_COST_TERMS_COST_TABLE_H_

@@ -12,7 +12,7 @@
 #include "absl/status/statusor.h"
 #include "core/base/limits.h"
 #include "core/base/task_arena.h"
-#include "core/cost/terms/planning_input.h"
+#include "core/cost/terms/cost_table.h"
 #include "core/partition/mip/integer_program.h"
 #include "core/partition/search/algorithm_row.h"
 #include "core/partition/search/search.h"

@@ -20,7 +20,7 @@
 
 #include "core/base/ids.h"
 #include "core/base/units.h"
-#include "core/cost/terms/planning_input.h"
+#include "core/cost/terms/cost_table.h"
 #include "core/partition/mip/integer_program.h"
 
 namespace planwright {

@@ -20,7 +20,7 @@
 #include <vector>
 
 #include "core/base/units.h"
-#include "core/cost/terms/planning_input.h"
+#include "core/cost/terms/cost_table.h"
 #include "core/partition/mip/integer_program.h"
 #include "core/partition/noncontiguous/net_instance.h"
 

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "core/base/ids.h"
-#include "core/cost/terms/planning_input.h"
+#include "core/cost/terms/cost_table.h"
 #include "core/model/problem.h"
 #include "core/partition/search/block_instance.h"
 

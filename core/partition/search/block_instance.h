@@ -20,7 +20,7 @@
 #include <vector>
 
 #include "core/base/ids.h"
-#include "core/cost/terms/planning_input.h"
+#include "core/cost/terms/cost_table.h"
 #include "core/graph/digraph.h"
 #include "core/partition/search/device_pools.h"
 #include "core/partition/search/load_rule.h"
