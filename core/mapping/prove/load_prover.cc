@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "core/base/index.h"
-#include "core/mapping/problem/target_precision.h"
+#include "core/mapping/prove/replica_model.h"
 
 namespace planwright {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "core/base/index.h"
 #include "core/base/union_find.h"
-#include "core/mapping/problem/target_precision.h"
+#include "core/mapping/prove/replica_model.h"
 
 namespace planwright {
 namespace {
