@@ -13,7 +13,6 @@
 #include "core/model/task_list.h"
 #include "core/model/validator.h"
 #include "core/planner/planner.h"
-#include "core/simulate/contention.h"
 #include "core/simulate/simulation_report.h"
 #include "core/simulate/timeline.h"
 

@@ -10,7 +10,6 @@
 #define PLANWRIGHT_CORE_SIMULATE_DYNAMIC_SIMULATOR_H_
 
 #include "core/model/task_list.h"
-#include "core/simulate/contention.h"
 #include "core/simulate/timeline.h"
 
 namespace planwright {

@@ -17,6 +17,13 @@ struct Timeline {
   std::vector<int32_t> sequence;
 };
 
+// What happens to transfers that want the same link at the same time: one after the other, first come, first served;
+// or all at once, each at an equal share of the bandwidth.
+enum class Contention { kExclusive, kFairShare };
+
+// Exchanges inside the layers of a plan of the joint search: parts of the passes, or tasks on the links that they use.
+enum class Collectives { kInPasses, kOnLinks };
+
 }  // namespace planwright
 
 #endif  // PLANWRIGHT_CORE_SIMULATE_TIMELINE_H_

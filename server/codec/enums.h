@@ -11,7 +11,7 @@
 #include "core/model/graph.h"
 #include "core/model/plan.h"
 #include "core/model/problem.h"
-#include "core/simulate/contention.h"
+#include "core/simulate/timeline.h"
 #include "planwright/v1/cluster.pb.h"
 #include "planwright/v1/graph.pb.h"
 #include "planwright/v1/plan.pb.h"
