@@ -18,7 +18,7 @@
 #include "core/verify/facts/links.h"
 #include "core/verify/facts/memory.h"
 #include "core/verify/facts/operator_time.h"
-#include "core/verify/subgraphs.h"
+#include "core/verify/stage_order.h"
 
 namespace planwright {
 namespace {

@@ -13,9 +13,8 @@
 #include "core/verify/facts/assignment.h"
 #include "core/verify/facts/memory.h"
 #include "core/verify/periodic/periodic_costing.h"
-#include "core/verify/pipeline.h"
 #include "core/verify/rules.h"
-#include "core/verify/subgraphs.h"
+#include "core/verify/stage_order.h"
 
 namespace planwright {
 namespace {
