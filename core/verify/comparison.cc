@@ -1,5 +1,3 @@
-#include "core/verify/comparison.h"
-
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
@@ -10,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/base/known.h"
 #include "core/base/quantity_text.h"
+#include "core/verify/checks.h"
 
 namespace planwright {
 namespace {

@@ -1,5 +1,3 @@
-#include "core/verify/rules.h"
-
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -12,6 +10,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "core/base/quantity_text.h"
+#include "core/verify/checks.h"
 
 namespace planwright {
 namespace {

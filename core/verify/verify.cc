@@ -8,12 +8,11 @@
 #include "absl/strings/str_cat.h"
 #include "core/base/quantity_text.h"
 #include "core/model/colocation.h"
-#include "core/verify/comparison.h"
+#include "core/verify/checks.h"
 #include "core/verify/costing.h"
 #include "core/verify/facts/assignment.h"
 #include "core/verify/facts/memory.h"
 #include "core/verify/periodic/periodic_costing.h"
-#include "core/verify/rules.h"
 #include "core/verify/stage_order.h"
 
 namespace planwright {

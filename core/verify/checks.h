@@ -1,9 +1,10 @@
-// What a problem demands of a placement beside its order and its memory.
-#ifndef PLANWRIGHT_CORE_VERIFY_RULES_H_
-#define PLANWRIGHT_CORE_VERIFY_RULES_H_
+// What a problem demands of a placement beside its order and its memory, and what a plan states against what it is.
+#ifndef PLANWRIGHT_CORE_VERIFY_CHECKS_H_
+#define PLANWRIGHT_CORE_VERIFY_CHECKS_H_
 
 #include "core/base/violations.h"
 #include "core/model/cluster.h"
+#include "core/model/plan.h"
 #include "core/model/problem.h"
 #include "core/verify/facts/assignment.h"
 
@@ -20,6 +21,13 @@ bool IsSelected(const Cluster& cluster, const DeviceSelection& selection, Device
 // O(operators + replicas + labels).
 void CheckRules(const ResolvedInput& input, const Assignment& assignment, Violations& violations);
 
+// Adds every number of `stated` that differs from `fresh`, the same placement costed anew.
+void CompareNumbers(const Plan& stated, const Plan& fresh, Violations& violations);
+
+// Adds what is wrong among the bounds, the lower bound, the claim of optimality and the reason to stop, given the
+// objective that the plan really has.
+void CheckBounds(const Plan& plan, Picoseconds objective, Violations& violations);
+
 }  // namespace planwright
 
-#endif  // PLANWRIGHT_CORE_VERIFY_RULES_H_
+#endif  // PLANWRIGHT_CORE_VERIFY_CHECKS_H_
