@@ -13,11 +13,10 @@
 #include "core/base/known.h"
 #include "core/base/units.h"
 #include "core/verify/charges.h"
-#include "core/verify/facts/backward_contiguity.h"
-#include "core/verify/facts/estimate.h"
 #include "core/verify/facts/links.h"
 #include "core/verify/facts/memory.h"
 #include "core/verify/facts/operator_time.h"
+#include "core/verify/facts/reports.h"
 #include "core/verify/stage_order.h"
 
 namespace planwright {

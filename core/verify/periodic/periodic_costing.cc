@@ -8,10 +8,9 @@
 #include <vector>
 
 #include "core/base/known.h"
-#include "core/verify/facts/backward_contiguity.h"
-#include "core/verify/facts/estimate.h"
 #include "core/verify/facts/memory.h"
 #include "core/verify/facts/operator_time.h"
+#include "core/verify/facts/reports.h"
 #include "core/verify/periodic/cuts.h"
 #include "core/verify/periodic/pattern.h"
 
