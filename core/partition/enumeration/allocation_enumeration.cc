@@ -1,5 +1,3 @@
-#include "core/partition/enumeration/allocation_enumeration.h"
-
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -10,6 +8,7 @@
 #include "core/cost/terms/allreduce.h"
 #include "core/cost/terms/memory_form.h"
 #include "core/cost/terms/transfer.h"
+#include "core/partition/enumeration/forms.h"
 #include "core/partition/enumeration/tensor_table.h"
 #include "core/partition/noncontiguous/virtual_devices.h"
 

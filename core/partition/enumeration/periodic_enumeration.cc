@@ -1,5 +1,3 @@
-#include "core/partition/enumeration/periodic_enumeration.h"
-
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -14,6 +12,7 @@
 #include "core/graph/components.h"
 #include "core/graph/digraph.h"
 #include "core/graph/operator_unions.h"
+#include "core/partition/enumeration/forms.h"
 #include "core/partition/periodic/least_device_use.h"
 #include "core/partition/periodic/stage_costs.h"
 #include "core/schedule/least_period.h"

@@ -1,5 +1,3 @@
-#include "core/partition/enumeration/pipeline_enumeration.h"
-
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -14,6 +12,7 @@
 #include "core/cost/terms/allreduce.h"
 #include "core/cost/terms/memory_form.h"
 #include "core/cost/terms/transfer.h"
+#include "core/partition/enumeration/forms.h"
 #include "core/partition/enumeration/ring_choice.h"
 #include "core/partition/enumeration/tensor_table.h"
 

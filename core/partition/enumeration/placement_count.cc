@@ -9,8 +9,7 @@
 
 #include "core/base/index.h"
 #include "core/base/interruption.h"
-#include "core/partition/enumeration/pipeline_enumeration.h"
-#include "core/partition/enumeration/subgraph_enumeration.h"
+#include "core/partition/enumeration/forms.h"
 
 namespace planwright {
 namespace {

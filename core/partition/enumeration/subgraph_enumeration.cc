@@ -1,5 +1,3 @@
-#include "core/partition/enumeration/subgraph_enumeration.h"
-
 #include <algorithm>
 #include <cstddef>
 #include <optional>
@@ -12,6 +10,7 @@
 #include "core/graph/digraph.h"
 #include "core/graph/operator_unions.h"
 #include "core/model/colocation.h"
+#include "core/partition/enumeration/forms.h"
 
 namespace planwright {
 namespace {

@@ -1,5 +1,3 @@
-#include "core/partition/enumeration/periodic_enumeration.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -14,6 +12,7 @@
 #include "core/cost/plan_costing.h"
 #include "core/model/colocation.h"
 #include "core/partition/enumeration/enumeration.h"
+#include "core/partition/enumeration/forms.h"
 #include "core/schedule/least_period.h"
 #include "core/schedule/one_f_one_b_star.h"
 #include "core/schedule/pattern_search.h"
