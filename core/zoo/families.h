@@ -7,12 +7,8 @@
 #include <vector>
 
 #include "core/zoo/clusters/clusters.h"
-#include "core/zoo/models/bert.h"
-#include "core/zoo/models/convnet.h"
-#include "core/zoo/models/gnmt.h"
-#include "core/zoo/models/semantic_fpn.h"
-#include "core/zoo/models/swin.h"
-#include "core/zoo/models/transformer.h"
+#include "core/zoo/models/image_models.h"
+#include "core/zoo/models/language_models.h"
 
 namespace planwright {
 

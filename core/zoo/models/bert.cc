@@ -1,9 +1,8 @@
-#include "core/zoo/models/bert.h"
-
 #include <cassert>
 #include <string>
 
 #include "core/zoo/models/graph_builder.h"
+#include "core/zoo/models/language_models.h"
 
 namespace planwright {
 namespace {

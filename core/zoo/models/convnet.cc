@@ -1,11 +1,10 @@
-#include "core/zoo/models/convnet.h"
-
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "core/base/index.h"
 #include "core/zoo/models/graph_builder.h"
+#include "core/zoo/models/image_models.h"
 
 namespace planwright {
 namespace {

@@ -1,9 +1,8 @@
-#include "core/zoo/models/gnmt.h"
-
 #include <string>
 #include <string_view>
 
 #include "core/zoo/models/graph_builder.h"
+#include "core/zoo/models/language_models.h"
 
 namespace planwright {
 namespace {

@@ -1,11 +1,10 @@
-#include "core/zoo/models/semantic_fpn.h"
-
 #include <algorithm>
 #include <array>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "core/zoo/models/graph_builder.h"
+#include "core/zoo/models/image_models.h"
 
 namespace planwright {
 namespace {

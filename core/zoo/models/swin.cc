@@ -1,7 +1,6 @@
-#include "core/zoo/models/swin.h"
-
 #include "absl/strings/str_cat.h"
 #include "core/zoo/models/graph_builder.h"
+#include "core/zoo/models/image_models.h"
 
 namespace planwright {
 namespace {

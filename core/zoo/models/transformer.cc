@@ -1,5 +1,3 @@
-#include "core/zoo/models/transformer.h"
-
 #include <cstddef>
 #include <string>
 #include <string_view>
@@ -9,6 +7,7 @@
 #include "core/base/status_macros.h"
 #include "core/base/strings.h"
 #include "core/zoo/models/graph_builder.h"
+#include "core/zoo/models/language_models.h"
 
 namespace planwright {
 namespace {

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "core/zoo/models/convnet.h"
+#include "core/zoo/models/image_models.h"
 #include "core/zoo/zoo.h"
 #include "tests/core/zoo/graph_totals.h"
 

@@ -1,11 +1,10 @@
-#include "core/zoo/models/bert.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <set>
 #include <string>
 
+#include "core/zoo/models/language_models.h"
 #include "tests/core/zoo/graph_totals.h"
 
 namespace planwright {

@@ -1,7 +1,6 @@
-#include "core/zoo/models/gnmt.h"
-
 #include <gtest/gtest.h>
 
+#include "core/zoo/models/language_models.h"
 #include "tests/core/zoo/graph_totals.h"
 
 namespace planwright {

@@ -1,12 +1,11 @@
 // Semantic FPN against MMSegmentation's on ADE20K, as Wang et al. list it beside theirs (Pyramid Vision Transformer,
 // 2021, table 6): 28.5 M parameters with ResNet-50, 47.5 M and 65.1 G multiply-adds of 512 x 512 pixels with
 // ResNet-101.
-#include "core/zoo/models/semantic_fpn.h"
-
 #include <gtest/gtest.h>
 
 #include <string>
 
+#include "core/zoo/models/image_models.h"
 #include "core/zoo/zoo.h"
 #include "tests/core/zoo/graph_totals.h"
 

@@ -1,12 +1,11 @@
 // Swin Transformer against the released checkpoints: parameters of torchvision's weights IMAGENET1K_V1 (T, S, B) and of
 // timm's swin_large_patch4_window7_224, and the multiply-adds of the paper's table 1 (torchvision's for T, S, B).
-#include "core/zoo/models/swin.h"
-
 #include <gtest/gtest.h>
 
 #include <ostream>
 #include <string>
 
+#include "core/zoo/models/image_models.h"
 #include "core/zoo/zoo.h"
 #include "tests/core/zoo/graph_totals.h"
 

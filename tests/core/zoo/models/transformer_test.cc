@@ -1,5 +1,3 @@
-#include "core/zoo/models/transformer.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -7,6 +5,7 @@
 #include <set>
 #include <string>
 
+#include "core/zoo/models/language_models.h"
 #include "core/zoo/zoo.h"
 #include "tests/core/zoo/graph_totals.h"
 

@@ -1,7 +1,6 @@
-// Decoder-only language models: GPT (Radford et al. 2019; Brown et al. 2020), Llama (Touvron et al. 2023), and such
-// with a mixture of experts or latent attention (DeepSeek-AI 2024, DeepSeek-V2).
-#ifndef PLANWRIGHT_CORE_ZOO_MODELS_TRANSFORMER_H_
-#define PLANWRIGHT_CORE_ZOO_MODELS_TRANSFORMER_H_
+// Models of language.
+#ifndef PLANWRIGHT_CORE_ZOO_MODELS_LANGUAGE_MODELS_H_
+#define PLANWRIGHT_CORE_ZOO_MODELS_LANGUAGE_MODELS_H_
 
 #include <cstdint>
 #include <optional>
@@ -14,6 +13,57 @@
 
 namespace planwright {
 
+// BERT (Devlin, Chang, Lee, Toutanova: BERT: Pre-training of Deep Bidirectional Transformers for Language
+// Understanding, 2019), with its sentence-classification head.
+struct BertConfig {
+  int64_t layers = 0;
+  int64_t hidden = 0;
+  // Divides `hidden`.
+  int64_t heads = 0;
+  // The released checkpoints (uncased).
+  int64_t vocabulary = 30'522;
+  int64_t positions = 512;
+  int64_t token_types = 2;
+  int64_t classes = 2;
+  // One micro-batch.
+  int64_t sequences = 8;
+  // <= positions.
+  int64_t tokens = 512;
+  int64_t bytes_per_element = 2;
+};
+
+// Keys "sequence", "micro_batch" and "dtype".
+ZooKeys KeysOf(BertConfig& config);
+
+// One operator per tensor operation of the reference implementation, training dropout included; reshapes and
+// transposes cost nothing and are left out. Layers are labelled "embeddings", "encoder.0", ..., "head".
+// 17 operators + 19 per encoder layer.
+OperatorGraph MakeModel(const std::string& display_name, const BertConfig& config);
+
+// GNMT (Wu et al.: Google's Neural Machine Translation System, 2016) in the form of NVIDIA's and MLPerf's GNMT v2: the
+// first encoder layer goes in both directions, attention (Bahdanau, Cho, Bengio 2015) follows the first decoder layer
+// and feeds all later ones, residual connections start at the third layer of either; source and target share one
+// embedding table.
+struct GnmtConfig {
+  // LSTM layers of the encoder, and as many of the decoder. v2 has 4, the paper 8.
+  int64_t layers = 4;
+  int64_t hidden = 1'024;
+  int64_t vocabulary = 31'794;
+  // Tokens of the source, and as many of the target.
+  int64_t tokens = 50;
+  // One micro-batch.
+  int64_t sentence_pairs = 64;
+  int64_t bytes_per_element = 2;
+};
+
+ZooKeys KeysOf(GnmtConfig& config);
+
+// One operator per tensor operation; an LSTM layer is one operator over all time steps. Layers are labelled
+// "source_embedding", "encoder.0", ..., "target_embedding", "decoder.0", ..., "head". The table counts at the source.
+OperatorGraph MakeModel(const std::string& display_name, const GnmtConfig& config);
+
+// Decoder-only language models: GPT (Radford et al. 2019; Brown et al. 2020), Llama (Touvron et al. 2023), and such
+// with a mixture of experts or latent attention (DeepSeek-AI 2024, DeepSeek-V2).
 struct TransformerConfig {
   // kGpt: learned positions, LayerNorm, biases, GELU, dropout. kLlama: rotary positions, RMSNorm, SwiGLU, no biases, no
   // dropout.
@@ -84,4 +134,4 @@ TransformerShape ShapeOf(const TransformerConfig& config);
 
 }  // namespace planwright
 
-#endif  // PLANWRIGHT_CORE_ZOO_MODELS_TRANSFORMER_H_
+#endif  // PLANWRIGHT_CORE_ZOO_MODELS_LANGUAGE_MODELS_H_

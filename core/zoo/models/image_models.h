@@ -1,7 +1,6 @@
-// Networks of convolutions, and what all networks of the zoo that see images have in common: one micro-batch of RGB
-// images, mostly square.
-#ifndef PLANWRIGHT_CORE_ZOO_MODELS_CONVNET_H_
-#define PLANWRIGHT_CORE_ZOO_MODELS_CONVNET_H_
+// Models that see images.
+#ifndef PLANWRIGHT_CORE_ZOO_MODELS_IMAGE_MODELS_H_
+#define PLANWRIGHT_CORE_ZOO_MODELS_IMAGE_MODELS_H_
 
 #include <array>
 #include <cstdint>
@@ -9,12 +8,16 @@
 #include <string>
 #include <string_view>
 
+#include "absl/status/status.h"
 #include "core/model/graph.h"
 #include "core/zoo/keys/keys.h"
 #include "core/zoo/models/graph_builder.h"
 
 namespace planwright {
 
+// Networks of convolutions, and what all networks of the zoo that see images have in common: one micro-batch of RGB
+// images, mostly square.
+//
 // With the largest network and image, tensors stay below 2^50 bytes.
 inline constexpr int64_t kMaxImages = 65'536;
 inline constexpr int64_t kMaxImageSize = 4'096;
@@ -103,6 +106,51 @@ ZooKeys KeysOf(InceptionConfig& config);
 // main one plus 0.4 of the auxiliary one.
 OperatorGraph MakeModel(const std::string& display_name, const InceptionConfig& config);
 
+// Semantic FPN: the semantic branch of Panoptic Feature Pyramid Networks (Kirillov, Girshick, He, Dollar 2019,
+// section 3.2) on a ResNet. A pyramid of four feature maps is merged into one of a quarter of the image, which gives a
+// class to every pixel. Normalisation is that of batches, as in MMSegmentation, whose parameters are published; the
+// paper normalises groups of channels, with as many parameters.
+//
+// The default is a crop of the Cityscapes images with their 19 classes, as the paper trains with.
+struct SemanticFpnConfig {
+  ResNetConfig backbone = {.blocks = {3, 4, 23, 3},
+                           .batch = {.classes = 19, .images = 2, .image_size = 512, .image_width = 1'024}};
+};
+
+ZooKeys KeysOf(SemanticFpnConfig& config);
+
+// INVALID_ARGUMENT: height and width are no multiples of 32, so that the maps of the pyramid would not fit each other.
+absl::Status CheckConfig(const std::string& subject, const SemanticFpnConfig& config);
+
+// One operator per tensor operation. Layers are those of the ResNet up to its last block, then of the pyramid from the
+// coarsest map to the finest "pyramid.p5", ..., "pyramid.p2", of the branches "head.p2", ..., "head.p5", and
+// "head.sum", "head.classifier".
+OperatorGraph MakeModel(const std::string& display_name, const SemanticFpnConfig& config);
+
+// Swin Transformer (Liu, Lin, Cao, Hu, Wei, Zhang, Lin, Guo: Hierarchical Vision Transformer using Shifted Windows,
+// 2021), as its authors released it for classifying images.
+//
+// The default is Swin-T.
+struct SwinConfig {
+  // Blocks and heads of the four stages; a head has 32 channels, so the first number of heads gives the width.
+  std::array<int, 4> blocks = {2, 2, 6, 2};
+  std::array<int64_t, 4> heads = {3, 6, 12, 24};
+  // Tokens of a side of a window, in which tokens attend to each other.
+  int64_t window = 7;
+  ImageBatch batch = {};
+};
+
+ZooKeys KeysOf(SwinConfig& config);
+
+// INVALID_ARGUMENT: the image is no multiple of 32 windows, so that the coarsest tokens would not fill them.
+absl::Status CheckConfig(const std::string& subject, const SwinConfig& config);
+
+// One operator per tensor operation; the attention is unfused, as in the released code. Layers are labelled
+// "embedding", "stage1.0", ..., "stage4.1" for the blocks, "merge1", ..., "merge3" for what halves the image, and
+// "head". Windows of every second block are shifted; the mask that keeps the ends of the image apart is part of its
+// softmax. Dropped paths are left out: they cost nothing where they are kept.
+OperatorGraph MakeModel(const std::string& display_name, const SwinConfig& config);
+
 }  // namespace planwright
 
-#endif  // PLANWRIGHT_CORE_ZOO_MODELS_CONVNET_H_
+#endif  // PLANWRIGHT_CORE_ZOO_MODELS_IMAGE_MODELS_H_
