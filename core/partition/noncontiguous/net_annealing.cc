@@ -6,7 +6,6 @@
 
 #include "core/base/index.h"
 #include "core/model/colocation.h"
-#include "core/partition/noncontiguous/multilevel_start.h"
 #include "core/partition/noncontiguous/net_descent.h"
 #include "core/partition/noncontiguous/team_assignments.h"
 

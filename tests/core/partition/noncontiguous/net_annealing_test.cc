@@ -7,7 +7,7 @@
 #include <optional>
 #include <vector>
 
-#include "core/partition/noncontiguous/multilevel_start.h"
+#include "core/partition/noncontiguous/net_descent.h"
 #include "tests/core/partition/noncontiguous/net_case.h"
 
 namespace planwright {
