@@ -20,7 +20,6 @@
 #include "core/partition/parmesan/stage_mapping.h"
 #include "core/partition/parmesan/stage_partition.h"
 #include "core/partition/parmesan/stage_shape.h"
-#include "core/partition/parmesan/uniform_links_bound.h"
 #include "core/partition/parmesan/uniform_links_problem.h"
 #include "core/partition/search/feasibility.h"
 #include "core/partition/search/load_windows.h"

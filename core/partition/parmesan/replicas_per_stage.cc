@@ -11,7 +11,6 @@
 #include "core/partition/parmesan/parmesan_search.h"
 #include "core/partition/parmesan/remaining_devices.h"
 #include "core/partition/parmesan/stage_mapping.h"
-#include "core/partition/parmesan/uniform_links_bound.h"
 #include "core/partition/parmesan/uniform_links_problem.h"
 #include "core/partition/search/search_record.h"
 

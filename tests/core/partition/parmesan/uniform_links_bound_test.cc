@@ -1,5 +1,3 @@
-#include "core/partition/parmesan/uniform_links_bound.h"
-
 #include <gtest/gtest.h>
 
 #include <optional>
@@ -7,6 +5,7 @@
 #include <vector>
 
 #include "core/base/units.h"
+#include "core/partition/parmesan/uniform_links_problem.h"
 #include "tests/support/builders.h"
 
 namespace planwright {
