@@ -4,7 +4,7 @@
 #include <ctime>
 
 #include "absl/strings/numbers.h"
-#include "core/partition/periodic/pipedream.h"
+#include "core/partition/periodic/contiguous_optimum.h"
 #include "core/schedule/one_f_one_b_star.h"
 
 namespace planwright::benchmarks {

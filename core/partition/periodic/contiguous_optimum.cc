@@ -7,7 +7,9 @@
 #include <vector>
 
 #include "core/base/index.h"
+#include "core/base/units.h"
 #include "core/partition/periodic/stage_costs.h"
+#include "core/partition/search/slowest_piece.h"
 #include "core/schedule/delay.h"
 #include "core/schedule/least_period.h"
 #include "core/schedule/one_f_one_b_star.h"
@@ -99,6 +101,16 @@ class ContiguousProgram {
   std::vector<Tail> tails_;
 };
 
+ChainAllocation AllocationOf(const std::vector<int32_t>& ends) {
+  ChainAllocation allocation;
+  int32_t first = 0;
+  for (const int32_t end : ends) {
+    allocation.push_back({first, end - 1, static_cast<int32_t>(allocation.size())});
+    first = end;
+  }
+  return allocation;
+}
+
 }  // namespace
 
 std::optional<PeriodicAllocation> ContiguousOptimum(const Chain& chain, const ChainDevices& devices) {
@@ -139,6 +151,24 @@ std::optional<MemoryShortage> ShortageOfContiguous(const Chain& chain, const Cha
     shortage.needed_bytes = std::min(shortage.needed_bytes, costs.Bytes(left_over, next - 1, 1));
   }
   return shortage;
+}
+
+std::optional<PeriodicAllocation> PipedreamPartition(const Chain& chain, const ChainDevices& devices) {
+  const ChainStageCosts costs(chain, devices);
+  const int32_t max_stages = std::min(devices.count, costs.num_layers());
+  const LeastSlowestCuts cuts(costs.num_layers(), max_stages, [&](int32_t first, int32_t next, int32_t behind) {
+    if (!costs.Fits(first, next - 1, behind + 1)) return LeastSlowestCuts::kNever;
+    const Picoseconds link = first > 0 ? costs.LinkLoad(first) : Picoseconds(0);
+    const int64_t load = std::max(costs.Load(first, next - 1), link).count();
+    return load < kMaxQuantity ? load : LeastSlowestCuts::kNever;
+  });
+  int32_t best = 0;
+  for (int32_t stages = 1; stages <= max_stages; ++stages) {
+    if (cuts.Slowest(stages) < cuts.Slowest(best)) best = stages;
+  }
+  if (best == 0) return std::nullopt;
+  const Picoseconds load(cuts.Slowest(best));
+  return PeriodicAllocation{AllocationOf(cuts.EndsOf(best)), std::max(load, Picoseconds(1))};
 }
 
 }  // namespace planwright

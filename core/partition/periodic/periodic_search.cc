@@ -14,7 +14,6 @@
 #include "core/partition/periodic/general_allocations.h"
 #include "core/partition/periodic/madpipe.h"
 #include "core/partition/periodic/periodic_instance.h"
-#include "core/partition/periodic/pipedream.h"
 #include "core/partition/search/search_record.h"
 #include "core/schedule/one_f_one_b_star.h"
 #include "core/schedule/pattern_search.h"

@@ -1,5 +1,3 @@
-#include "core/partition/periodic/pipedream.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -8,6 +6,7 @@
 #include <vector>
 
 #include "core/base/index.h"
+#include "core/partition/periodic/contiguous_optimum.h"
 #include "core/partition/periodic/stage_costs.h"
 #include "core/schedule/one_f_one_b_star.h"
 #include "tests/core/partition/periodic/chain_case.h"
