@@ -136,7 +136,7 @@ std::vector<FolderRule> CoreRules() {
       {"core/partition/periodic",
        Together(search, {"core/schedule"}),
        not_in_core,
-       {"least_device_use", "periodic_search", "stage_costs"}},
+       {"periodic_search", "stage_costs"}},
       {"core/partition/mip",
        Together(search, {"core/partition/contiguous", "core/partition/noncontiguous",
                          "core/partition/noncontiguous/certify", "core/partition/latency", "core/schedule"}),

@@ -13,7 +13,6 @@
 #include "core/graph/digraph.h"
 #include "core/graph/operator_unions.h"
 #include "core/partition/enumeration/forms.h"
-#include "core/partition/periodic/least_device_use.h"
 #include "core/partition/periodic/stage_costs.h"
 #include "core/schedule/least_period.h"
 #include "core/schedule/one_f_one_b_star.h"

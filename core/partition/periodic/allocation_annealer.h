@@ -19,7 +19,7 @@
 #include "core/cost/chain/chain_sums.h"
 #include "core/model/chain.h"
 #include "core/model/periodic_pattern.h"
-#include "core/partition/periodic/least_device_use.h"
+#include "core/partition/periodic/stage_costs.h"
 #include "core/schedule/pattern_search.h"
 
 namespace planwright {

@@ -8,7 +8,6 @@
 
 #include "core/base/index.h"
 #include "core/cost/chain/chain_sums.h"
-#include "core/partition/periodic/least_device_use.h"
 #include "core/partition/periodic/stage_costs.h"
 #include "core/schedule/delay.h"
 #include "core/schedule/least_period.h"

@@ -20,7 +20,7 @@
 #include "core/cost/chain/chain_sums.h"
 #include "core/model/chain.h"
 #include "core/partition/periodic/allocation_annealer.h"
-#include "core/partition/periodic/least_device_use.h"
+#include "core/partition/periodic/stage_costs.h"
 #include "core/schedule/delay.h"
 #include "core/schedule/pattern_search.h"
 
