@@ -90,4 +90,15 @@ bool StageGrowth::ExceedsMemory(std::size_t pool, int64_t buffer_bytes) const {
   return limit.has_value() && memory_.Total(instance_.memory, buffer_bytes, workspace_) > *limit;
 }
 
+int64_t SplitLoad(const BlockInstance& instance, const BlockSplit& split) {
+  StageGrowth growth(instance);
+  int64_t max_load = 0;
+  for (const BlockSplit::Stage& stage : split.stages) {
+    for (const int32_t block : stage.blocks) growth.Add(block);
+    max_load = std::max(max_load, growth.Load(stage.pool, stage.replicas));
+    growth.Clear();
+  }
+  return max_load;
+}
+
 }  // namespace planwright
