@@ -8,7 +8,7 @@
 
 #include "core/base/index.h"
 #include "core/base/polling.h"
-#include "core/partition/contiguous/ideal_pass_end.h"
+#include "core/partition/contiguous/ideal_dp.h"
 #include "core/partition/contiguous/ideals/chain_code.h"
 #include "core/partition/contiguous/ideals/ideal_enumeration.h"
 #include "core/partition/contiguous/ideals/reached_set.h"

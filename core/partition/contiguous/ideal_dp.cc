@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "core/base/index.h"
-#include "core/partition/contiguous/ideal_pass_end.h"
 #include "core/partition/contiguous/ideals/chain_code.h"
 #include "core/partition/contiguous/ideals/ideal_enumeration.h"
 #include "core/partition/contiguous/ideals/reached_set.h"

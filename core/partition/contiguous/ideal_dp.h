@@ -21,6 +21,7 @@
 
 #include "core/base/limits.h"
 #include "core/base/task_arena.h"
+#include "core/partition/contiguous/ideals/ideal_enumeration.h"
 #include "core/partition/contiguous/stage_growth.h"
 #include "core/partition/search/block_instance.h"
 #include "core/partition/search/load_windows.h"
@@ -84,6 +85,42 @@ struct IdealDpListener {
 IdealDpOutcome SolveByIdealDp(const BlockInstance& instance, const LoadWindows& windows, int64_t lower_bound,
                               std::optional<BlockSplit> incumbent, const IdealDpOptions& options,
                               const SolveLimits& limits, TaskArena& arena, const IdealDpListener& listener);
+
+// Targets of a search by passes of a dynamic program over ideals, and how one pass ends.
+// The first target lies this share of the gap above the bound; each refuted one makes the next step so much longer.
+inline constexpr int64_t kFirstStepShare = 16;
+inline constexpr int64_t kStepGrowth = 4;
+
+// Whether a split within the target exists; or why the pass could not tell.
+enum class PassEnd { kReached, kRefuted, kWorkLimit, kInterrupted, kTooManyIdeals, kTooMuchMemory };
+
+// kReached: the table is complete.
+inline PassEnd EndOfEnumeration(EnumerationEnd end) {
+  switch (end) {
+    case EnumerationEnd::kTooMany:
+      return PassEnd::kTooManyIdeals;
+    case EnumerationEnd::kTooLarge:
+      return PassEnd::kTooMuchMemory;
+    case EnumerationEnd::kInterrupted:
+      return PassEnd::kInterrupted;
+    default:
+      return PassEnd::kReached;
+  }
+}
+
+// How a search ends whose pass could not tell. REQUIRES: neither kReached nor kRefuted.
+inline IdealDpEnd EndOfSearch(PassEnd end, const SolveLimits& limits) {
+  switch (end) {
+    case PassEnd::kTooManyIdeals:
+      return IdealDpEnd::kTooManyIdeals;
+    case PassEnd::kTooMuchMemory:
+      return IdealDpEnd::kTooMuchMemory;
+    case PassEnd::kWorkLimit:
+      return IdealDpEnd::kWorkLimit;
+    default:
+      return limits.stop.stop_requested() ? IdealDpEnd::kCancelled : IdealDpEnd::kDeadline;
+  }
+}
 
 }  // namespace planwright
 
