@@ -10,7 +10,7 @@
 #include "core/partition/contiguous/ideals/ideal_enumeration.h"
 #include "core/partition/contiguous/ideals/reached_set.h"
 #include "core/partition/contiguous/linearized_dp.h"
-#include "core/partition/search/lower_bounds.h"
+#include "core/partition/search/load_windows.h"
 
 namespace planwright {
 namespace {

@@ -10,7 +10,7 @@
 #include "core/graph/digraph.h"
 #include "core/partition/contiguous/interval_costs.h"
 #include "core/partition/contiguous/stage_growth.h"
-#include "core/partition/search/lower_bounds.h"
+#include "core/partition/search/load_windows.h"
 
 namespace planwright {
 namespace {

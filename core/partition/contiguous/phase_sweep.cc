@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "core/partition/search/load_windows.h"
-#include "core/partition/search/lower_bounds.h"
 
 namespace planwright {
 

@@ -25,7 +25,7 @@
 #include "core/partition/noncontiguous/certify/certificates.h"
 #include "core/partition/noncontiguous/noncontiguous_throughput.h"
 #include "core/partition/noncontiguous/virtual_devices.h"
-#include "core/partition/search/lower_bounds.h"
+#include "core/partition/search/load_windows.h"
 #include "core/partition/search/search_record.h"
 
 namespace planwright {

@@ -19,7 +19,6 @@
 #include "core/partition/noncontiguous/virtual_devices.h"
 #include "core/partition/search/feasibility.h"
 #include "core/partition/search/load_windows.h"
-#include "core/partition/search/lower_bounds.h"
 #include "core/partition/search/search_record.h"
 
 namespace planwright {

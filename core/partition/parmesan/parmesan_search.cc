@@ -23,7 +23,6 @@
 #include "core/partition/parmesan/uniform_links_problem.h"
 #include "core/partition/search/feasibility.h"
 #include "core/partition/search/load_windows.h"
-#include "core/partition/search/lower_bounds.h"
 #include "core/partition/search/search_record.h"
 
 namespace planwright {

@@ -14,7 +14,6 @@
 #include "core/partition/noncontiguous/net_tables.h"
 #include "core/partition/parmesan/refinement.h"
 #include "core/partition/search/load_windows.h"
-#include "core/partition/search/lower_bounds.h"
 
 namespace planwright {
 namespace {

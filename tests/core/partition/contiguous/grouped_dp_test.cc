@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "core/base/random.h"
-#include "core/partition/search/lower_bounds.h"
+#include "core/partition/search/load_windows.h"
 #include "tests/core/partition/block_oracle.h"
 
 namespace planwright {

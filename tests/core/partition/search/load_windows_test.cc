@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "core/base/random.h"
-#include "core/partition/search/lower_bounds.h"
 #include "tests/core/partition/block_oracle.h"
 
 namespace planwright {
