@@ -8,7 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/base/index.h"
 #include "core/base/quantity_text.h"
-#include "core/partition/search/missing_device_classes.h"
+#include "core/partition/search/feasibility.h"
 
 namespace planwright {
 namespace {
