@@ -18,7 +18,6 @@
 #include "core/verify/joint/measured_costs.h"
 #include "core/verify/joint/operator_costs.h"
 #include "core/verify/joint/rank_costs.h"
-#include "core/verify/joint/stage_links.h"
 #include "core/verify/joint/step_order.h"
 
 namespace planwright {

@@ -10,6 +10,8 @@
 
 #include "core/base/ids.h"
 #include "core/model/cluster.h"
+#include "core/model/joint.h"
+#include "core/verify/facts/links.h"
 
 namespace planwright::verify {
 
@@ -21,7 +23,7 @@ struct MachineLink {
 };
 
 // Nodes of a cluster whose interconnect is uniform, hierarchy or nodes, and the racks, pods, ... that these lie in.
-// Where pairs of devices have links of their own (stage_links.h) all are one node, whose links say nothing.
+// Where pairs of devices have links of their own (StageNetwork) all are one node, whose links say nothing.
 class Machines {
  public:
   explicit Machines(const Cluster& cluster);
@@ -50,6 +52,30 @@ class Machines {
 // A tensor of `bytes` on its way, rounded up to whole picoseconds and at most 2^58; there and back.
 int64_t OneWayPs(int64_t bytes, const MachineLink& link);
 int64_t BothWaysPs(int64_t bytes, const MachineLink& link);
+
+// What the ranks of a stage rely on where pairs of devices have links of their own: grids, explicit links, matrices.
+// Not thread-safe.
+class StageNetwork {
+ public:
+  // The cluster is valid and outlives the object.
+  explicit StageNetwork(const Cluster& cluster);
+
+  // Whether pairs have links of their own.
+  bool exists() const { return exists_; }
+
+  // The slowest link between neighbours of the tensor rings; between ranks that hold the same part of the layers,
+  // neighbours on their ring or, with a context or expert degree, any two; between ranks of two stages that exchange.
+  // Where there is none it is infinitely fast. REQUIRES: exists().
+  MachineLink OfTensorGroups(const std::vector<DeviceId>& ranks, const Degrees& degrees);
+  MachineLink OfCopies(const std::vector<DeviceId>& ranks, const Degrees& degrees);
+  MachineLink BetweenStages(const std::vector<DeviceId>& from, const std::vector<DeviceId>& to);
+
+ private:
+  MachineLink SlowestOf(const std::vector<std::pair<DeviceId, DeviceId>>& pairs);
+
+  bool exists_;
+  JudgedLinks links_;
+};
 
 }  // namespace planwright::verify
 
