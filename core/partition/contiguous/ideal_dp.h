@@ -21,8 +21,8 @@
 
 #include "core/base/limits.h"
 #include "core/base/task_arena.h"
+#include "core/partition/contiguous/block_split.h"
 #include "core/partition/contiguous/ideals/ideal_enumeration.h"
-#include "core/partition/contiguous/stage_growth.h"
 #include "core/partition/search/block_instance.h"
 #include "core/partition/search/load_windows.h"
 

@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/partition/contiguous/stage_growth.h"
+#include "core/partition/contiguous/block_split.h"
 #include "core/partition/search/block_instance.h"
 
 namespace planwright {

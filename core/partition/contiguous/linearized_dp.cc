@@ -8,8 +8,8 @@
 
 #include "core/base/index.h"
 #include "core/graph/digraph.h"
+#include "core/partition/contiguous/block_split.h"
 #include "core/partition/contiguous/interval_costs.h"
-#include "core/partition/contiguous/stage_growth.h"
 #include "core/partition/search/load_windows.h"
 
 namespace planwright {

@@ -15,7 +15,7 @@
 
 #include "core/base/limits.h"
 #include "core/base/random.h"
-#include "core/partition/contiguous/stage_growth.h"
+#include "core/partition/contiguous/block_split.h"
 #include "core/partition/search/block_instance.h"
 #include "core/partition/search/load_windows.h"
 

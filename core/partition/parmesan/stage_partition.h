@@ -20,7 +20,7 @@
 #include "core/base/ids.h"
 #include "core/base/limits.h"
 #include "core/base/task_arena.h"
-#include "core/partition/contiguous/stage_growth.h"
+#include "core/partition/contiguous/block_split.h"
 #include "core/partition/noncontiguous/net_instance.h"
 #include "core/partition/noncontiguous/net_state.h"
 #include "core/partition/parmesan/clustering.h"

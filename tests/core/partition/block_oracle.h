@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "core/base/random.h"
-#include "core/partition/contiguous/stage_growth.h"
+#include "core/partition/contiguous/block_split.h"
 #include "core/partition/search/block_instance.h"
 
 namespace planwright {

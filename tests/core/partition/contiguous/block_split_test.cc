@@ -1,10 +1,11 @@
+#include "core/partition/contiguous/block_split.h"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cstdint>
 
 #include "core/base/random.h"
-#include "core/partition/contiguous/stage_growth.h"
 #include "tests/core/partition/block_oracle.h"
 
 namespace planwright {

@@ -1,6 +1,6 @@
 // A stage that grows block by block: its work, its memory, and whether it can run somewhere.
-#ifndef PLANWRIGHT_CORE_PARTITION_CONTIGUOUS_STAGE_GROWTH_H_
-#define PLANWRIGHT_CORE_PARTITION_CONTIGUOUS_STAGE_GROWTH_H_
+#ifndef PLANWRIGHT_CORE_PARTITION_CONTIGUOUS_BLOCK_SPLIT_H_
+#define PLANWRIGHT_CORE_PARTITION_CONTIGUOUS_BLOCK_SPLIT_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -72,4 +72,4 @@ int64_t SplitLoad(const BlockInstance& instance, const BlockSplit& split);
 
 }  // namespace planwright
 
-#endif  // PLANWRIGHT_CORE_PARTITION_CONTIGUOUS_STAGE_GROWTH_H_
+#endif  // PLANWRIGHT_CORE_PARTITION_CONTIGUOUS_BLOCK_SPLIT_H_

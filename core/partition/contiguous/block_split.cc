@@ -1,4 +1,4 @@
-#include "core/partition/contiguous/stage_growth.h"
+#include "core/partition/contiguous/block_split.h"
 
 #include <algorithm>
 
