@@ -133,10 +133,7 @@ std::vector<FolderRule> CoreRules() {
        not_in_core,
        {"latency_annealing", "latency_instance", "latency_placement", "min_latency", "subgraph_schedule"}},
       // Allocations whose quality only a schedule tells.
-      {"core/partition/periodic",
-       Together(search, {"core/schedule"}),
-       not_in_core,
-       {"periodic_search", "stage_costs"}},
+      {"core/partition/periodic", Together(search, {"core/schedule"}), not_in_core, {"periodic_search", "stage_costs"}},
       {"core/partition/mip",
        Together(search, {"core/partition/contiguous", "core/partition/noncontiguous",
                          "core/partition/noncontiguous/certify", "core/partition/latency", "core/schedule"}),

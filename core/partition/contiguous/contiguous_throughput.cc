@@ -138,20 +138,16 @@ const char* NameOf(Algorithm algorithm) {
   }
 }
 
-class Solver {
+class Solver : RecordedSearch {
  public:
   Solver(const SearchRequest& request, const SolveLimits& limits, TaskArena& arena, const SearchCallbacks& callbacks)
-      : request_(request),
-        limits_(limits),
-        arena_(arena),
-        callbacks_(callbacks),
+      : RecordedSearch(NameOf(request.algorithm), request, limits, arena, callbacks),
         name_(NameOf(request.algorithm)),
-        is_exact_(request.algorithm != Algorithm::kLinearizedDp),
-        record_(name_, request.options.relative_gap, callbacks) {}
+        is_exact_(request.algorithm != Algorithm::kLinearizedDp) {}
 
   // First with the fewest blocks, which is enough unless memory limits decide; then with the exact ones.
   absl::StatusOr<SearchOutcome> Run() {
-    for (const SearchStart& start : request_.starts) record_.Offer(start.placement, start.made_by);
+    OfferStarts();
     const BlockInstance merged = Build(MergeRule::kIgnoreMemory);
     if (StateSpace(merged).size() > kMaxListedStates) return RunWithoutStates();
     const bool memory_can_bind = std::any_of(merged.pools.begin(), merged.pools.end(),
@@ -552,14 +548,9 @@ class Solver {
     if (was_cut_off) record_.set_stop_reason(planwright::StopReasonOf(limits_, StopReason::kMemoryLimit));
   }
 
-  const SearchRequest& request_;
-  const SolveLimits& limits_;
-  TaskArena& arena_;
-  const SearchCallbacks& callbacks_;
   const char* const name_;
   const bool is_exact_;
 
-  SearchRecord record_;
   // What is proven holds for plans better than this only.
   Picoseconds bound_limit_{kMaxQuantity};
   // The split of least pay-once load; record_.placement() is the one of least true cost.

@@ -45,17 +45,13 @@ constexpr double kSliceGrowth = 1.2;
 constexpr int64_t kBeamOrders = 4;
 constexpr int64_t kBeamShare = 10;
 
-class Search {
+class Search : RecordedSearch {
  public:
   Search(const SearchRequest& request, const SolveLimits& limits, TaskArena& arena, const SearchCallbacks& callbacks)
-      : request_(request),
-        limits_(limits),
-        arena_(arena),
-        callbacks_(callbacks),
+      : RecordedSearch(kAnnealingName, request, limits, arena, callbacks),
         instance_(BuildLatencyInstance(request)),
         slots_per_pass_(std::min(instance_.subgraph_limit.value_or(kMaxSubgraphsSearched), kMaxSubgraphsSearched)),
-        work_limit_(limits.work == std::numeric_limits<int64_t>::max() ? kDefaultLatencyWork : limits.work),
-        record_(kAnnealingName, request.options.relative_gap, callbacks) {}
+        work_limit_(limits.work == std::numeric_limits<int64_t>::max() ? kDefaultLatencyWork : limits.work) {}
 
   absl::StatusOr<SearchOutcome> Run() {
     const std::optional<Infeasibility> shortages = FindLatencyShortages(request_.graph, request_.cluster, instance_);
@@ -65,7 +61,7 @@ class Search {
           "the tables of the latency search would take too much memory: use fewer devices, or fewer subgraphs per "
           "device (problem.max_subgraphs_per_device)");
     }
-    for (const SearchStart& start : request_.starts) record_.Offer(start.placement, start.made_by);
+    OfferStarts();
     FindStarts();
     callbacks_.on_phase("bounds");
     const Picoseconds enough = record_.has_placement() ? record_.objective() : Picoseconds::max();
@@ -183,14 +179,9 @@ class Search {
     record_.counters()["rounds"] = static_cast<int64_t>(round) + 1;
   }
 
-  const SearchRequest& request_;
-  const SolveLimits& limits_;
-  TaskArena& arena_;
-  const SearchCallbacks& callbacks_;
   const LatencyInstance instance_;
   const int32_t slots_per_pass_;
   const int64_t work_limit_;
-  SearchRecord record_;
   std::vector<LatencyAssignment> starts_;
   std::optional<LatencyAssignment> best_;
   // One for each slice of a round.

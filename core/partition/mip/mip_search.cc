@@ -218,18 +218,13 @@ class LatencyModel {
 };
 
 template <typename Model>
-class MipSearch {
+class MipSearch : RecordedSearch {
  public:
   MipSearch(const SearchRequest& request, const SolveLimits& limits, TaskArena& arena, const SearchCallbacks& callbacks)
-      : request_(request),
-        limits_(limits),
-        arena_(arena),
-        callbacks_(callbacks),
-        model_(request),
-        record_(kName, request.options.relative_gap, callbacks) {}
+      : RecordedSearch(kName, request, limits, arena, callbacks), model_(request) {}
 
   absl::StatusOr<SearchOutcome> Run() {
-    for (const SearchStart& start : request_.starts) record_.Offer(start.placement, start.made_by);
+    OfferStarts();
     const absl::Status started = RunHeuristic();
     if (InfeasibilityOf(started).has_value()) return started;
     model_.Certify(record_, limits_);
@@ -319,12 +314,7 @@ class MipSearch {
     if (outcome.end == MipEnd::kStopped) record_.set_stop_reason(StopReasonOf(limits_, StopReason::kTimeLimit));
   }
 
-  const SearchRequest& request_;
-  const SolveLimits& limits_;
-  TaskArena& arena_;
-  const SearchCallbacks& callbacks_;
   Model model_;
-  SearchRecord record_;
 };
 
 // The form of the paper, to be written only.

@@ -35,14 +35,10 @@ constexpr int64_t kProofGrowth = 8;
 // Moves that take about as long as one step of the proofs: both get the same time.
 constexpr int64_t kMovesPerProofStep = 240;
 
-class Solver {
+class Solver : RecordedSearch {
  public:
   Solver(const SearchRequest& request, const SolveLimits& limits, TaskArena& arena, const SearchCallbacks& callbacks)
-      : request_(request),
-        limits_(limits),
-        arena_(arena),
-        callbacks_(callbacks),
-        record_(kName, request.options.relative_gap, callbacks),
+      : RecordedSearch(kName, request, limits, arena, callbacks),
         instance_(BuildNetInstance(request)),
         stages_(request.graph, request.problem) {
     record_.counters()["groups"] = instance_.num_groups();
@@ -54,7 +50,7 @@ class Solver {
     if (shortages.has_value()) return InfeasibleError(*shortages);
     const std::optional<Infeasibility> homeless = FindHomelessGroup();
     if (homeless.has_value()) return InfeasibleError(*homeless);
-    for (const SearchStart& start : request_.starts) record_.Offer(start.placement, start.made_by);
+    OfferStarts();
     RaiseElementaryBounds();
     if (!instance_.has_pins) OfferContiguous();
     if (!record_.is_settled()) AnnealAll();
@@ -172,11 +168,6 @@ class Solver {
         CertifyMaxLoad(blocks, request_.problem.overlap, incumbent, relative_gap, limits, on_bound);
   }
 
-  const SearchRequest& request_;
-  const SolveLimits& limits_;
-  TaskArena& arena_;
-  const SearchCallbacks& callbacks_;
-  SearchRecord record_;
   const NetInstance instance_;
   const VirtualDevices stages_;
 };

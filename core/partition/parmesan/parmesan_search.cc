@@ -86,20 +86,16 @@ std::vector<std::unique_ptr<Assumption>> AssumptionsOf(const SearchRequest& requ
   return assumptions;
 }
 
-class Search {
+class Search : RecordedSearch {
  public:
   Search(const SearchRequest& request, const SolveLimits& limits, TaskArena& arena, const SearchCallbacks& callbacks)
-      : request_(request),
-        limits_(limits),
+      : RecordedSearch(NameOf(request.algorithm), request, limits, arena, callbacks),
         work_(std::min(limits.work, kDefaultWork)),
-        arena_(arena),
-        callbacks_(callbacks),
         name_(NameOf(request.algorithm)),
-        record_(name_, request.options.relative_gap, callbacks),
         assumptions_(AssumptionsOf(request, limits)) {}
 
   absl::StatusOr<SearchOutcome> Run() {
-    for (const SearchStart& start : request_.starts) record_.Offer(start.placement, start.made_by);
+    OfferStarts();
     const std::optional<Infeasibility> shortages = Shortages();
     if (shortages.has_value()) return InfeasibleError(*shortages);
     std::vector<StageShape> shapes = ShapesOf(partitioner().blocks(), request_.problem, request_.device_limits,
@@ -393,13 +389,8 @@ class Search {
     record_.ReportWork();
   }
 
-  const SearchRequest& request_;
-  const SolveLimits& limits_;
   const int64_t work_;
-  TaskArena& arena_;
-  const SearchCallbacks& callbacks_;
   const char* const name_;
-  SearchRecord record_;
   // At least one.
   const std::vector<std::unique_ptr<Assumption>> assumptions_;
   std::vector<Candidate> finalists_;

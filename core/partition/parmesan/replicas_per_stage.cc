@@ -21,18 +21,14 @@ constexpr char kName[] = "parmesan";
 // Devices moved on trial for each partition.
 constexpr int64_t kMappingWork = 200'000;
 
-class ReplicasPerStageSearch {
+class ReplicasPerStageSearch : RecordedSearch {
  public:
   ReplicasPerStageSearch(const SearchRequest& request, const SolveLimits& limits, TaskArena& arena,
                          const SearchCallbacks& callbacks)
-      : request_(request),
-        limits_(limits),
-        arena_(arena),
-        callbacks_(callbacks),
-        record_(kName, request.options.relative_gap, callbacks) {}
+      : RecordedSearch(kName, request, limits, arena, callbacks) {}
 
   absl::StatusOr<SearchOutcome> Run() {
-    for (const SearchStart& start : request_.starts) record_.Offer(start.placement, start.made_by);
+    OfferStarts();
     const absl::Status equal = TryEqualReplicas();
     callbacks_.on_phase("parmesan_uneven");
     TryProgram(AssumedSpeed::kFastest);
@@ -113,12 +109,6 @@ class ReplicasPerStageSearch {
     record_.AddWork(mapped->work);
     Offer(PlacementOf(partition, replicas, mapped->mapping));
   }
-
-  const SearchRequest& request_;
-  const SolveLimits& limits_;
-  TaskArena& arena_;
-  const SearchCallbacks& callbacks_;
-  SearchRecord record_;
 };
 
 // All stages with equally many replicas.

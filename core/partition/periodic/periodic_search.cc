@@ -32,7 +32,7 @@ constexpr char kAnnealingName[] = "periodic_annealing";
 constexpr char kPipedreamName[] = "pipedream";
 constexpr char kSingleDeviceName[] = "single_device";
 
-class PeriodicSearch {
+class PeriodicSearch : RecordedSearch {
  public:
   // One of the ways to search; NameOf and Run look it up.
   struct Way {
@@ -45,14 +45,10 @@ class PeriodicSearch {
 
   PeriodicSearch(const SearchRequest& request, const PeriodicInstance& instance, const SolveLimits& limits,
                  TaskArena& arena, const SearchCallbacks& callbacks)
-      : request_(request),
-        instance_(instance),
-        limits_(limits),
-        arena_(arena),
-        record_(NameOf(request.algorithm), request.options.relative_gap, callbacks) {}
+      : RecordedSearch(NameOf(request.algorithm), request, limits, arena, callbacks), instance_(instance) {}
 
   absl::StatusOr<SearchOutcome> Run() && {
-    for (const SearchStart& start : request_.starts) record_.Offer(start.placement, start.made_by);
+    OfferStarts();
     record_.RaiseBound({instance_.work_bound, "work", BoundScope::kProblem});
     record_.RaiseBound({instance_.block_bound, "largest_block", BoundScope::kProblem});
     record_.set_stop_reason(StopReason::kExhausted);
@@ -176,11 +172,7 @@ class PeriodicSearch {
     record_.Offer(PlacementOf(instance_, allocation, std::move(star.pattern)), made_by);
   }
 
-  const SearchRequest& request_;
   const PeriodicInstance& instance_;
-  const SolveLimits& limits_;
-  TaskArena& arena_;
-  SearchRecord record_;
 };
 
 Modes ModesOfSharedDevices() {

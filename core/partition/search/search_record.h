@@ -9,6 +9,7 @@
 
 #include "absl/status/statusor.h"
 #include "core/base/limits.h"
+#include "core/base/task_arena.h"
 #include "core/base/units.h"
 #include "core/model/plan.h"
 #include "core/model/problem.h"
@@ -70,6 +71,28 @@ class SearchRecord {
   bool has_placement_ = false;
   std::string made_by_;
   int64_t work_ = 0;
+};
+
+// What a search that is an object is given, and what it has found. All that is handed over outlives it.
+class RecordedSearch {
+ protected:
+  RecordedSearch(std::string_view algorithm, const SearchRequest& request, const SolveLimits& limits, TaskArena& arena,
+                 const SearchCallbacks& callbacks)
+      : request_(request),
+        limits_(limits),
+        arena_(arena),
+        callbacks_(callbacks),
+        record_(algorithm, request.options.relative_gap, callbacks) {}
+
+  void OfferStarts() {
+    for (const SearchStart& start : request_.starts) record_.Offer(start.placement, start.made_by);
+  }
+
+  const SearchRequest& request_;
+  const SolveLimits& limits_;
+  TaskArena& arena_;
+  const SearchCallbacks& callbacks_;
+  SearchRecord record_;
 };
 
 // TIME_LIMIT or CANCELLED if the limits say stop, else `otherwise`.

@@ -60,14 +60,11 @@ int64_t LeastWorkOf(const BlockInstance& blocks) {
   return total;
 }
 
-class Search {
+class Search : RecordedSearch {
  public:
-  Search(const SearchRequest& request, const SolveLimits& limits, const SearchCallbacks& callbacks)
-      : request_(request),
-        limits_(limits),
+  Search(const SearchRequest& request, const SolveLimits& limits, TaskArena& arena, const SearchCallbacks& callbacks)
+      : RecordedSearch(kName, request, limits, arena, callbacks),
         work_(limits.work == SolveLimits().work ? kDefaultWork : limits.work),
-        callbacks_(callbacks),
-        record_(kName, request.options.relative_gap, callbacks),
         orders_(request, kMaxUnits),
         least_work_(LeastWorkOf(orders_.blocks())),
         devices_differ_(DevicesDiffer(request)) {
@@ -75,7 +72,7 @@ class Search {
   }
 
   absl::StatusOr<SearchOutcome> Run() {
-    for (const SearchStart& start : request_.starts) record_.Offer(start.placement, start.made_by);
+    OfferStarts();
     const std::optional<Infeasibility> shortages = FindShortages(
         request_.graph, request_.cluster, planwright::WithinLimits(orders_.blocks(), request_.device_limits));
     if (shortages.has_value()) return InfeasibleError(*shortages);
@@ -304,11 +301,7 @@ class Search {
     return record_.Offer(placement, kName);
   }
 
-  const SearchRequest& request_;
-  const SolveLimits& limits_;
   const int64_t work_;
-  const SearchCallbacks& callbacks_;
-  SearchRecord record_;
   const UnitOrders orders_;
   const int64_t least_work_;
   const bool devices_differ_;
@@ -320,8 +313,8 @@ class Search {
 }  // namespace
 
 absl::StatusOr<SearchOutcome> SolveAlongSequences(const SearchRequest& request, const SolveLimits& limits,
-                                                  TaskArena& /*arena*/, const SearchCallbacks& callbacks) {
-  return Search(request, limits, callbacks).Run();
+                                                  TaskArena& arena, const SearchCallbacks& callbacks) {
+  return Search(request, limits, arena, callbacks).Run();
 }
 
 AlgorithmRow SequenceDpRow() {

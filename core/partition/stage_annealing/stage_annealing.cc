@@ -166,16 +166,12 @@ class Annealer {
   double energy_ = 0;
 };
 
-class StageAnnealing {
+class StageAnnealing : RecordedSearch {
  public:
   StageAnnealing(const SearchRequest& request, const SolveLimits& limits, TaskArena& arena,
                  const SearchCallbacks& callbacks)
-      : request_(request),
-        limits_(limits),
-        arena_(arena),
-        callbacks_(callbacks),
+      : RecordedSearch(kName, request, limits, arena, callbacks),
         tables_(request),
-        record_(kName, request.options.relative_gap, callbacks),
         seed_(static_cast<uint64_t>(request.options.seed)) {
     work_limit_ = std::min(limits.work, request.options.work_limit.value_or(DefaultWork()));
   }
@@ -258,12 +254,7 @@ class StageAnnealing {
     if (record_.Offer(placement, kName)) incumbent_ = std::move(task.run.best);
   }
 
-  const SearchRequest& request_;
-  const SolveLimits& limits_;
-  TaskArena& arena_;
-  const SearchCallbacks& callbacks_;
   const PipelineTables tables_;
-  SearchRecord record_;
   const uint64_t seed_;
   int64_t work_limit_ = 0;
   std::optional<Pipeline> incumbent_;

@@ -217,8 +217,7 @@ Shared<W>::Shared(const BlockInstance& block_instance, const ChainLayout& chain_
       local_nets(instance, layout) {
   for (const DevicePool& pool : instance.pools) {
     times.emplace_back(layout, pool.time);
-    std::vector<int64_t> is_unsupported =
-        Mapped(pool.supported, [&](const bool supported) { return supported ? 0 : 1; });
+    const auto is_unsupported = Mapped(pool.supported, [](bool supported) { return int64_t{supported ? 0 : 1}; });
     unsupported.emplace_back(pool.supports_all ? LanePrefixSums() : LanePrefixSums(layout, is_unsupported));
   }
   if (needs_memory) {
