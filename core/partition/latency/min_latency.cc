@@ -12,7 +12,6 @@
 #include "absl/status/status.h"
 #include "core/base/infeasibility.h"
 #include "core/partition/latency/latency_annealing.h"
-#include "core/partition/latency/latency_beam.h"
 #include "core/partition/latency/latency_bounds.h"
 #include "core/partition/latency/latency_feasibility.h"
 #include "core/partition/latency/latency_instance.h"

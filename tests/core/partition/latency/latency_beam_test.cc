@@ -1,4 +1,3 @@
-#include "core/partition/latency/latency_beam.h"
 
 #include <gtest/gtest.h>
 
