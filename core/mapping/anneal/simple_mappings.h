@@ -7,8 +7,8 @@
 
 #include "core/base/limits.h"
 #include "core/base/random.h"
-#include "core/mapping/problem/link_times.h"
 #include "core/mapping/problem/mapping_instance.h"
+#include "core/mapping/problem/mapping_tables.h"
 #include "core/mapping/problem/stage_kinds.h"
 
 namespace planwright {

@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/mapping/problem/link_times.h"
 #include "core/mapping/problem/mapping_instance.h"
+#include "core/mapping/problem/mapping_tables.h"
 
 namespace planwright {
 

@@ -3,8 +3,8 @@
 #define PLANWRIGHT_CORE_MAPPING_PROBLEM_RING_ORDER_H_
 
 #include "core/base/limits.h"
-#include "core/mapping/problem/link_times.h"
 #include "core/mapping/problem/mapping_instance.h"
+#include "core/mapping/problem/mapping_tables.h"
 
 namespace planwright {
 

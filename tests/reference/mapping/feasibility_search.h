@@ -13,8 +13,8 @@
 
 #include "core/base/ids.h"
 #include "core/base/limits.h"
-#include "core/mapping/problem/link_times.h"
 #include "core/mapping/problem/mapping_instance.h"
+#include "core/mapping/problem/mapping_tables.h"
 #include "tests/reference/mapping/checking_scheme.h"
 
 namespace planwright {

@@ -16,8 +16,8 @@
 #include "core/base/limits.h"
 #include "core/base/task_arena.h"
 #include "core/mapping/problem/evaluation.h"
-#include "core/mapping/problem/link_times.h"
 #include "core/mapping/problem/mapping_instance.h"
+#include "core/mapping/problem/mapping_tables.h"
 
 namespace planwright {
 

@@ -3,8 +3,8 @@
 #define PLANWRIGHT_TESTS_REFERENCE_MAPPING_MAPPING_CHECKS_H_
 
 #include "core/base/random.h"
-#include "core/mapping/problem/link_times.h"
 #include "core/mapping/problem/mapping_instance.h"
+#include "core/mapping/problem/mapping_tables.h"
 #include "core/mapping/problem/stage_kinds.h"
 
 namespace planwright {

@@ -9,8 +9,8 @@
 #include <cstdint>
 #include <optional>
 
-#include "core/mapping/problem/link_times.h"
 #include "core/mapping/problem/mapping_instance.h"
+#include "core/mapping/problem/mapping_tables.h"
 #include "core/mapping/problem/stage_kinds.h"
 
 namespace planwright {

@@ -9,7 +9,7 @@
 
 #include "core/base/limits.h"
 #include "core/base/polling.h"
-#include "core/mapping/problem/link_times.h"
+#include "core/mapping/problem/mapping_tables.h"
 #include "core/mapping/prove/replica_model.h"
 
 namespace planwright {
