@@ -11,7 +11,7 @@
 #include "core/cost/chain/chain_sums.h"
 #include "core/cost/chain/pattern_memory.h"
 #include "core/schedule/pattern_steps.h"
-#include "core/schedule/schedule_extent.h"
+#include "core/schedule/task_numbers.h"
 
 namespace planwright {
 namespace {

@@ -14,7 +14,6 @@
 #include "core/base/status_macros.h"
 #include "core/base/violations.h"
 #include "core/schedule/device_orders.h"
-#include "core/schedule/schedule_extent.h"
 #include "core/schedule/task_numbers.h"
 
 namespace planwright {

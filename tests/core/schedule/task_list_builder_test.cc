@@ -10,7 +10,7 @@
 
 #include "core/base/index.h"
 #include "core/base/violations.h"
-#include "core/schedule/schedule_extent.h"
+#include "core/schedule/task_numbers.h"
 #include "core/simulate/task_graph.h"
 #include "tests/core/schedule/pipelines.h"
 #include "tests/support/wire.h"
