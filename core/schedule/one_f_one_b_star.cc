@@ -6,7 +6,7 @@
 
 #include "core/base/index.h"
 #include "core/cost/chain/chain_sums.h"
-#include "core/cost/chain/pattern_memory.h"
+#include "core/cost/chain/periodic_costing.h"
 #include "core/schedule/delay.h"
 #include "core/schedule/least_period.h"
 #include "core/schedule/pattern_steps.h"

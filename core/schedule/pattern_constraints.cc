@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "core/base/units.h"
-#include "core/cost/chain/pattern_memory.h"
+#include "core/cost/chain/periodic_costing.h"
 
 namespace planwright {
 namespace {

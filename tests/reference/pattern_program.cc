@@ -8,7 +8,7 @@
 
 #include "core/base/index.h"
 #include "core/cost/chain/chain_sums.h"
-#include "core/cost/chain/pattern_memory.h"
+#include "core/cost/chain/periodic_costing.h"
 #include "core/schedule/pattern_steps.h"
 
 namespace planwright {

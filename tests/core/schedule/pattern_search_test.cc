@@ -13,7 +13,7 @@
 
 #include "core/base/index.h"
 #include "core/base/random.h"
-#include "core/cost/chain/pattern_memory.h"
+#include "core/cost/chain/periodic_costing.h"
 #include "core/schedule/one_f_one_b_star.h"
 #include "tests/support/pattern_oracle.h"
 #include "tests/support/random_chain.h"

@@ -11,7 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/base/index.h"
 #include "core/base/violations.h"
-#include "core/cost/chain/pattern_memory.h"
+#include "core/cost/chain/periodic_costing.h"
 #include "core/schedule/one_f_one_b_star.h"
 #include "core/schedule/pattern_search.h"
 #include "core/schedule/pattern_steps.h"
