@@ -9,7 +9,6 @@
 
 #include "core/base/known.h"
 #include "core/cost/chain/chain_costs.h"
-#include "core/cost/chain/chain_sums.h"
 #include "core/model/chain.h"
 #include "core/schedule/one_f_one_b_star.h"
 #include "core/schedule/pattern_search.h"

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "core/base/index.h"
-#include "core/cost/chain/chain_sums.h"
+#include "core/cost/chain/chain_costs.h"
 #include "core/cost/chain/periodic_costing.h"
 #include "core/schedule/delay.h"
 #include "core/schedule/least_period.h"

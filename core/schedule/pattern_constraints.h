@@ -16,7 +16,7 @@
 
 #include "core/base/index.h"
 #include "core/base/units.h"
-#include "core/cost/chain/chain_sums.h"
+#include "core/cost/chain/chain_costs.h"
 #include "core/model/chain.h"
 #include "core/schedule/pattern_steps.h"
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "core/base/units.h"
-#include "core/cost/chain/chain_sums.h"
+#include "core/cost/chain/chain_costs.h"
 #include "core/model/chain.h"
 #include "core/model/periodic_pattern.h"
 

@@ -8,7 +8,7 @@
 #include "core/base/index.h"
 #include "core/base/status_macros.h"
 #include "core/base/violations.h"
-#include "core/cost/chain/chain_sums.h"
+#include "core/cost/chain/chain_costs.h"
 #include "core/cost/chain/periodic_costing.h"
 #include "core/schedule/pattern_steps.h"
 #include "core/schedule/task_numbers.h"

@@ -11,7 +11,6 @@
 #include "core/base/index.h"
 #include "core/base/units.h"
 #include "core/cost/chain/chain_costs.h"
-#include "core/cost/chain/chain_sums.h"
 #include "core/model/chain.h"
 
 namespace planwright {

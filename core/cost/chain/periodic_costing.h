@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/cost/chain/chain_sums.h"
+#include "core/cost/chain/chain_costs.h"
 #include "core/cost/terms/cost_table.h"
 #include "core/model/chain.h"
 #include "core/model/cluster.h"

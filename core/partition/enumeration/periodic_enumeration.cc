@@ -8,7 +8,6 @@
 #include "core/base/index.h"
 #include "core/base/known.h"
 #include "core/cost/chain/chain_costs.h"
-#include "core/cost/chain/chain_sums.h"
 #include "core/graph/components.h"
 #include "core/graph/digraph.h"
 #include "core/graph/operator_unions.h"

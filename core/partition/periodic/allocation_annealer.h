@@ -16,7 +16,7 @@
 #include "core/base/limits.h"
 #include "core/base/random.h"
 #include "core/base/units.h"
-#include "core/cost/chain/chain_sums.h"
+#include "core/cost/chain/chain_costs.h"
 #include "core/model/chain.h"
 #include "core/model/periodic_pattern.h"
 #include "core/partition/periodic/stage_costs.h"

@@ -15,7 +15,7 @@
 #include <optional>
 
 #include "core/base/units.h"
-#include "core/cost/chain/chain_sums.h"
+#include "core/cost/chain/chain_costs.h"
 #include "core/model/chain.h"
 
 namespace planwright {

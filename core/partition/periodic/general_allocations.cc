@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "core/base/known.h"
-#include "core/cost/chain/chain_sums.h"
+#include "core/cost/chain/chain_costs.h"
 #include "core/partition/periodic/allocation_bound.h"
 #include "core/partition/periodic/allocation_tree.h"
 #include "core/partition/periodic/contiguous_optimum.h"

@@ -10,7 +10,7 @@
 
 #include "core/base/index.h"
 #include "core/base/random.h"
-#include "core/cost/chain/chain_sums.h"
+#include "core/cost/chain/chain_costs.h"
 #include "core/cost/chain/periodic_costing.h"
 #include "core/schedule/pattern_search.h"
 #include "tests/support/pattern_oracle.h"

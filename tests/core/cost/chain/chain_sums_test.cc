@@ -1,5 +1,3 @@
-#include "core/cost/chain/chain_sums.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -7,6 +5,7 @@
 #include <limits>
 
 #include "core/base/random.h"
+#include "core/cost/chain/chain_costs.h"
 
 namespace planwright {
 namespace {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "core/base/index.h"
-#include "core/cost/chain/chain_sums.h"
+#include "core/cost/chain/chain_costs.h"
 #include "core/partition/periodic/stage_costs.h"
 #include "core/schedule/pattern_search.h"
 #include "tests/core/partition/periodic/chain_case.h"

@@ -8,7 +8,7 @@
 #include <ostream>
 #include <string>
 
-#include "core/cost/chain/chain_sums.h"
+#include "core/cost/chain/chain_costs.h"
 
 namespace planwright {
 namespace {

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "core/cost/chain/chain_costs.h"
-#include "core/cost/chain/chain_sums.h"
 #include "core/graph/chain.h"
 #include "core/partition/periodic/contiguous_optimum.h"
 #include "core/zoo/zoo.h"
