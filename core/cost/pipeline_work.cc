@@ -9,10 +9,10 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "core/base/index.h"
-#include "core/cost/terms/allreduce.h"
 #include "core/cost/terms/memory_form.h"
 #include "core/cost/terms/stage_map.h"
 #include "core/cost/terms/traffic.h"
+#include "core/cost/terms/transfer.h"
 #include "core/model/support.h"
 
 namespace planwright {

@@ -11,7 +11,6 @@
 #include "core/cost/latency_schedule.h"
 #include "core/cost/pipeline_fill.h"
 #include "core/cost/plan_warnings.h"
-#include "core/cost/terms/allreduce.h"
 #include "core/cost/terms/backward_contiguity.h"
 #include "core/cost/terms/stage_map.h"
 #include "core/cost/terms/traffic.h"

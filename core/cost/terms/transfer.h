@@ -3,6 +3,7 @@
 #define PLANWRIGHT_CORE_COST_TERMS_TRANSFER_H_
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -98,6 +99,24 @@ Picoseconds TensorTransferTime(const Tensor& tensor, const Interconnect& interco
 // Whether a tensor that crosses a border forward brings back a gradient of the same cost: training by backward times
 // (docs/cost-model.md section 5), i.e. the graph has no BACKWARD operators. With BACKWARD ones the tensors say all.
 bool GradientsFollowTensors(const OperatorGraph& graph, Workload workload);
+
+// Time to reduce the gradients of a replicated stage (docs/cost-model.md section 6).
+//
+// Ring all-reduce: every replica sends and receives 2 (R - 1) chunks of 1/R of the parameters.
+// Source: Patarasuk, Yuan: Bandwidth optimal all-reduce algorithms for clusters of workstations, 2009. The factor HALF
+// is that of Tarnawski et al., Efficient algorithms for device placement of DNN graph operators, 2020, C.2.
+//
+// The slowest edge of the ring: the least bandwidth and the greatest latency of its edges.
+// REQUIRES: at least two different devices.
+LinkSpeed RingSpeed(const Network& network, const std::vector<DeviceId>& ring);
+
+// Returns the sum over all `operators`.
+int64_t ParameterBytes(const OperatorGraph& graph, const std::vector<OperatorId>& operators);
+
+// factor x parameter_bytes / bandwidth, one ceil of the exact product, + 2 (R - 1) x latency. Factor RING: 2 (R - 1) /
+// R, HALF: (R - 1) / R. 0 for one replica, which has nobody to agree with. REQUIRES: 1 <= replicas; with more than one
+// the speed has a bandwidth.
+Picoseconds AllReduceTime(int64_t parameter_bytes, int32_t replicas, const LinkSpeed& speed, AllReduce::Factor factor);
 
 }  // namespace planwright
 

@@ -9,7 +9,6 @@
 #include "core/base/index.h"
 #include "core/cost/device_load.h"
 #include "core/cost/pipeline_fill.h"
-#include "core/cost/terms/allreduce.h"
 #include "core/cost/terms/memory_form.h"
 #include "core/cost/terms/transfer.h"
 #include "core/partition/enumeration/forms.h"

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "core/base/known.h"
-#include "core/cost/terms/allreduce.h"
+#include "core/cost/terms/transfer.h"
 
 namespace planwright {
 namespace {

@@ -6,7 +6,7 @@
 #include "core/base/index.h"
 #include "core/base/interruption.h"
 #include "core/cost/pipeline_fill.h"
-#include "core/cost/terms/allreduce.h"
+#include "core/cost/terms/transfer.h"
 #include "core/graph/operator_unions.h"
 #include "core/partition/contiguous/block_split.h"
 #include "core/partition/contiguous/ideal_dp.h"

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "core/base/index.h"
-#include "core/cost/terms/allreduce.h"
+#include "core/cost/terms/transfer.h"
 #include "core/partition/parmesan/remaining_devices.h"
 
 namespace planwright {

@@ -16,7 +16,7 @@
 
 #include "core/base/units.h"
 #include "core/cost/device_load.h"
-#include "core/cost/terms/allreduce.h"
+#include "core/cost/terms/transfer.h"
 #include "core/model/problem.h"
 
 namespace planwright {

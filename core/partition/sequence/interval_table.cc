@@ -8,7 +8,6 @@
 #include "core/base/interruption.h"
 #include "core/base/known.h"
 #include "core/base/units.h"
-#include "core/cost/terms/allreduce.h"
 #include "core/cost/terms/transfer.h"
 #include "core/graph/operator_unions.h"
 

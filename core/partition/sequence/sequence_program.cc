@@ -7,7 +7,7 @@
 
 #include "core/base/index.h"
 #include "core/base/polling.h"
-#include "core/cost/terms/allreduce.h"
+#include "core/cost/terms/transfer.h"
 
 namespace planwright {
 namespace {

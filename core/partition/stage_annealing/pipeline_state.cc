@@ -4,7 +4,7 @@
 #include <numeric>
 #include <optional>
 
-#include "core/cost/terms/allreduce.h"
+#include "core/cost/terms/transfer.h"
 
 namespace planwright {
 namespace {

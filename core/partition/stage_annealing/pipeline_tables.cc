@@ -7,7 +7,7 @@
 
 #include "core/base/index.h"
 #include "core/cost/device_load.h"
-#include "core/cost/terms/allreduce.h"
+#include "core/cost/terms/transfer.h"
 #include "core/graph/operator_unions.h"
 #include "core/partition/search/allowed_devices.h"
 #include "core/partition/search/block_instance.h"

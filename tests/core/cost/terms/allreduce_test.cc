@@ -1,6 +1,6 @@
-#include "core/cost/terms/allreduce.h"
-
 #include <gtest/gtest.h>
+
+#include "core/cost/terms/transfer.h"
 
 namespace planwright {
 namespace {
