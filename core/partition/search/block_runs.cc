@@ -4,7 +4,7 @@
 #include <limits>
 
 #include "core/base/index.h"
-#include "core/graph/runs_of_order.h"
+#include "core/graph/chain.h"
 
 namespace planwright {
 namespace {

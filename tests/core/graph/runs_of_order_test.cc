@@ -1,5 +1,3 @@
-#include "core/graph/runs_of_order.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -7,6 +5,7 @@
 #include <vector>
 
 #include "core/base/random.h"
+#include "core/graph/chain.h"
 
 namespace planwright {
 namespace {
