@@ -6,7 +6,6 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "core/model/colocation.h"
-#include "core/model/problem_rules.h"
 #include "core/model/support.h"
 #include "core/model/validation_rules.h"
 

@@ -5,7 +5,6 @@
 #include "absl/container/flat_hash_set.h"
 #include "core/base/interruption.h"
 #include "core/base/known.h"
-#include "core/model/problem_rules.h"
 #include "core/model/validation_rules.h"
 #include "core/model/validator.h"
 

@@ -12,7 +12,6 @@
 #include "absl/strings/str_join.h"
 #include "core/base/interruption.h"
 #include "core/base/known.h"
-#include "core/model/problem_rules.h"
 #include "core/model/support.h"
 #include "core/model/validation_rules.h"
 

@@ -1,7 +1,6 @@
 #include <algorithm>
 
 #include "core/model/device_selection.h"
-#include "core/model/problem_rules.h"
 #include "core/model/validation_rules.h"
 #include "core/model/validator.h"
 

@@ -8,7 +8,6 @@
 #include "core/base/interruption.h"
 #include "core/base/known.h"
 #include "core/model/chain.h"
-#include "core/model/problem_rules.h"
 #include "core/model/validation_rules.h"
 
 namespace planwright {

@@ -10,7 +10,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/base/interruption.h"
-#include "core/model/problem_rules.h"
 #include "core/model/validation_rules.h"
 #include "core/model/validator.h"
 

@@ -5,7 +5,7 @@
 #include <functional>
 #include <limits>
 
-#include "core/model/problem_rules.h"
+#include "core/model/validation_rules.h"
 #include "core/model/validator.h"
 #include "tests/core/model/violation_matchers.h"
 #include "tests/support/small_models.h"
