@@ -3,6 +3,7 @@
 #define PLANWRIGHT_CORE_BASE_LIMITS_H_
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <optional>
@@ -32,6 +33,15 @@ inline std::optional<Interruption> CheckInterruption(const SolveLimits& limits) 
   if (limits.stop.stop_requested()) return Interruption::kCancelled;
   if (SolveLimits::Clock::now() >= limits.deadline) return Interruption::kDeadline;
   return std::nullopt;
+}
+
+// How searches that come one after the other divide the time.
+// `limits` with one of `parts` equal shares of the time that is left. REQUIRES: parts >= 1.
+inline SolveLimits ShareOfRemainingTime(SolveLimits limits, std::size_t parts) {
+  if (limits.deadline == SolveLimits::Clock::time_point::max()) return limits;
+  const auto now = SolveLimits::Clock::now();
+  limits.deadline = now + (limits.deadline - now) / static_cast<int64_t>(parts);
+  return limits;
 }
 
 }  // namespace planwright

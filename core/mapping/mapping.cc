@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "core/base/index.h"
-#include "core/base/remaining_time.h"
+#include "core/base/limits.h"
 #include "core/mapping/anneal/mapping_annealing.h"
 #include "core/mapping/problem/mapping_tables.h"
 #include "core/mapping/problem/stage_kinds.h"

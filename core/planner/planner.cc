@@ -13,7 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/base/infeasibility.h"
 #include "core/base/interruption.h"
-#include "core/base/remaining_time.h"
+#include "core/base/limits.h"
 #include "core/base/status_macros.h"
 #include "core/base/thread_cpu_time.h"
 #include "core/base/violations.h"

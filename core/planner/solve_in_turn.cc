@@ -18,7 +18,7 @@
 #include "core/base/infeasibility.h"
 #include "core/base/interruption.h"
 #include "core/base/known.h"
-#include "core/base/remaining_time.h"
+#include "core/base/limits.h"
 #include "core/cost/pipeline_fill.h"
 #include "core/model/colocation.h"
 #include "core/model/device_selection.h"

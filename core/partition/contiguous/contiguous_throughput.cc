@@ -7,7 +7,7 @@
 #include "absl/status/status.h"
 #include "core/base/index.h"
 #include "core/base/infeasibility.h"
-#include "core/base/remaining_time.h"
+#include "core/base/limits.h"
 #include "core/cost/terms/transfer.h"
 #include "core/graph/digraph.h"
 #include "core/model/colocation.h"

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <utility>
 
-#include "core/base/remaining_time.h"
+#include "core/base/limits.h"
 #include "core/mapping/mapping.h"
 #include "core/partition/parmesan/parmesan_search.h"
 #include "core/partition/parmesan/remaining_devices.h"

@@ -8,7 +8,7 @@
 
 #include "core/base/infeasibility.h"
 #include "core/base/known.h"
-#include "core/base/remaining_time.h"
+#include "core/base/limits.h"
 #include "core/base/status_macros.h"
 #include "core/model/device_selection.h"
 #include "core/partition/search/search_record.h"

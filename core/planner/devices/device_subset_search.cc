@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "core/base/infeasibility.h"
-#include "core/base/remaining_time.h"
+#include "core/base/limits.h"
 #include "core/cost/terms/sub_cluster.h"
 #include "core/model/device_selection.h"
 

@@ -12,7 +12,7 @@
 #include "core/base/infeasibility.h"
 #include "core/base/interruption.h"
 #include "core/base/known.h"
-#include "core/base/remaining_time.h"
+#include "core/base/limits.h"
 #include "core/model/device_selection.h"
 #include "core/planner/devices/device_choices.h"
 #include "core/planner/devices/device_subset_search.h"
