@@ -60,7 +60,7 @@ std::vector<bool> DeviceOptions::NamedByRules() const {
   std::vector<bool> is_named(request_.cluster.devices.size());
   for (const OperatorDevice& pin : request_.problem.pinned) is_named[pin.device.index()] = true;
   for (const OperatorDevice& ban : request_.problem.forbidden) is_named[ban.device.index()] = true;
-  return Mapped(options_, [&](const DeviceOption& option) { return is_named[option.device.index()]; });
+  return Mapped(options_, [&](const DeviceOption& option) -> bool { return is_named[option.device.index()]; });
 }
 
 // REQUIRES: no pin or ban names either.

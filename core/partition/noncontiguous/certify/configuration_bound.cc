@@ -175,7 +175,7 @@ ConfigurationBound::ConfigurationBound(const LoadRelaxation& relaxation)
 }
 
 std::vector<int64_t> ConfigurationBound::RoundedPrices() const {
-  return Mapped(prices_, [&](const double price) { return std::llround(price * kPriceSum); });
+  return Mapped(prices_, [](double price) { return int64_t{std::llround(price * kPriceSum)}; });
 }
 
 int64_t ConfigurationBound::WorthOfOthers(const std::vector<int64_t>& prices, int64_t max_load,
