@@ -16,7 +16,6 @@
 #include "core/partition/sequence/device_teams.h"
 #include "core/partition/sequence/interval_table.h"
 #include "core/partition/sequence/sequence_program.h"
-#include "core/partition/sequence/sequence_rule.h"
 #include "core/partition/sequence/unit_orders.h"
 
 namespace planwright {
