@@ -12,7 +12,6 @@
 #include "core/graph/digraph.h"
 #include "core/model/colocation.h"
 #include "core/partition/contiguous/block_split.h"
-#include "core/partition/contiguous/fan_out.h"
 #include "core/partition/contiguous/fan_out_dp.h"
 #include "core/partition/contiguous/grouped_dp.h"
 #include "core/partition/contiguous/ideal_dp.h"

@@ -1,10 +1,9 @@
-#include "core/partition/contiguous/fan_out.h"
-
 #include <gtest/gtest.h>
 
 #include <stop_token>
 #include <vector>
 
+#include "core/partition/contiguous/fan_out_dp.h"
 #include "tests/core/partition/block_oracle.h"
 
 namespace planwright {
