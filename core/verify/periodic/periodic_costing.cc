@@ -11,7 +11,6 @@
 #include "core/verify/facts/memory.h"
 #include "core/verify/facts/operator_time.h"
 #include "core/verify/facts/reports.h"
-#include "core/verify/periodic/cuts.h"
 #include "core/verify/periodic/pattern.h"
 
 namespace planwright {
