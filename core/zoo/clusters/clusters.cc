@@ -11,7 +11,7 @@
 #include "core/base/known.h"
 #include "core/base/strings.h"
 #include "core/base/units.h"
-#include "core/topology/cube_mesh.h"
+#include "core/topology/built_networks.h"
 
 namespace planwright {
 namespace {

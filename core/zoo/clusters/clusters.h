@@ -14,7 +14,7 @@
 
 #include "core/base/units.h"
 #include "core/model/cluster.h"
-#include "core/topology/random_topology.h"
+#include "core/topology/built_networks.h"
 #include "core/zoo/keys/keys.h"
 
 namespace planwright {

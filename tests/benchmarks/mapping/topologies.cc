@@ -4,8 +4,7 @@
 #include <cstddef>
 #include <utility>
 
-#include "core/topology/cube_mesh.h"
-#include "core/topology/random_topology.h"
+#include "core/topology/built_networks.h"
 
 namespace planwright::benchmarks {
 namespace {

@@ -1,11 +1,11 @@
-#include "core/topology/cube_mesh.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <array>
 #include <vector>
+
+#include "core/topology/built_networks.h"
 
 namespace planwright {
 namespace {

@@ -1,11 +1,11 @@
-#include "core/topology/random_topology.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <map>
 #include <set>
 #include <utility>
+
+#include "core/topology/built_networks.h"
 
 namespace planwright {
 namespace {
