@@ -155,7 +155,7 @@ std::vector<FolderRule> CoreRules() {
        Together(search, {"core/partition/contiguous", "core/partition/noncontiguous",
                          "core/partition/noncontiguous/certify", "core/partition/parmesan", "core/partition/periodic"}),
        not_in_core,
-       {"baselines", "simple_ways"}},
+       {"baselines", "proposals"}},
       // Every mode, so those of patterns too.
       {"core/partition/enumeration",
        Together(search, {"core/schedule", "core/partition/noncontiguous", "core/partition/periodic"}),

@@ -8,7 +8,6 @@
 
 #include "core/cost/terms/transfer.h"
 #include "core/partition/baselines/proposals.h"
-#include "core/partition/baselines/simple_ways.h"
 #include "core/partition/noncontiguous/certify/certificates.h"
 #include "core/partition/noncontiguous/net_instance.h"
 #include "core/partition/periodic/periodic_search.h"

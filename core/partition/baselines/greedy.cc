@@ -14,7 +14,7 @@
 
 #include "core/base/index.h"
 #include "core/partition/baselines/device_assignment.h"
-#include "core/partition/baselines/simple_ways.h"
+#include "core/partition/baselines/proposals.h"
 #include "core/partition/contiguous/linearized_dp.h"
 #include "core/partition/search/block_instance.h"
 

@@ -16,7 +16,7 @@
 #include "core/base/index.h"
 #include "core/base/random.h"
 #include "core/partition/baselines/device_assignment.h"
-#include "core/partition/baselines/simple_ways.h"
+#include "core/partition/baselines/proposals.h"
 #include "core/partition/search/block_instance.h"
 #include "core/partition/search/search_record.h"
 

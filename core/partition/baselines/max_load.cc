@@ -4,7 +4,6 @@
 #include "core/cost/plan_costing.h"
 #include "core/partition/baselines/device_assignment.h"
 #include "core/partition/baselines/proposals.h"
-#include "core/partition/baselines/simple_ways.h"
 #include "core/partition/contiguous/contiguous_throughput.h"
 #include "core/partition/search/block_instance.h"
 

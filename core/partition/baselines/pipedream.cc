@@ -15,7 +15,6 @@
 #include "core/graph/components.h"
 #include "core/graph/graph_copy.h"
 #include "core/partition/baselines/proposals.h"
-#include "core/partition/baselines/simple_ways.h"
 #include "core/partition/contiguous/contiguous_throughput.h"
 #include "core/partition/parmesan/stage_partition.h"
 #include "core/partition/parmesan/stage_shape.h"

@@ -1,5 +1,5 @@
 // Takes the place of scotch_mapping.cc in a build without Scotch.
-#include "core/partition/baselines/simple_ways.h"
+#include "core/partition/baselines/proposals.h"
 
 namespace planwright {
 

@@ -13,7 +13,7 @@
 #include "core/graph/operator_unions.h"
 #include "core/graph/scotch_graph.h"
 #include "core/partition/baselines/device_assignment.h"
-#include "core/partition/baselines/simple_ways.h"
+#include "core/partition/baselines/proposals.h"
 #include "core/partition/search/block_instance.h"
 
 namespace planwright {

@@ -14,7 +14,7 @@
 #include "core/cost/pipeline_fill.h"
 #include "core/model/colocation.h"
 #include "core/model/device_selection.h"
-#include "core/partition/baselines/simple_ways.h"
+#include "core/partition/baselines/proposals.h"
 #include "core/planner/algorithms/algorithms.h"
 #include "core/planner/algorithms/setting_names.h"
 

@@ -12,7 +12,7 @@
 
 #include "core/base/infeasibility.h"
 #include "core/cost/plan_costing.h"
-#include "core/partition/baselines/simple_ways.h"
+#include "core/partition/baselines/proposals.h"
 #include "core/verify/verify.h"
 #include "tests/support/builders.h"
 #include "tests/support/random_instance.h"
