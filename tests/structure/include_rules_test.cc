@@ -82,10 +82,10 @@ TEST(IncludeRulesTest, ACircleOfFoldersIsNamed) {
 TEST(IncludeRulesTest, ARoomIsEnteredByItsDoorsOnly) {
   EXPECT_THAT(IncludeViolations("core/partition/mip/a.cc", "#include \"core/partition/latency/min_latency.h\""),
               IsEmpty());
-  EXPECT_THAT(IncludeViolations("core/partition/mip/a.cc", "\n#include \"core/partition/latency/latency_beam.h\""),
-              ElementsAre("core/partition/mip/a.cc:2: core/partition/latency/latency_beam.h is no door of "
+  EXPECT_THAT(IncludeViolations("core/partition/mip/a.cc", "\n#include \"core/partition/latency/latency_starts.h\""),
+              ElementsAre("core/partition/mip/a.cc:2: core/partition/latency/latency_starts.h is no door of "
                           "core/partition/latency"));
-  EXPECT_THAT(IncludeViolations("core/partition/latency/a.cc", "#include \"core/partition/latency/latency_beam.h\""),
+  EXPECT_THAT(IncludeViolations("core/partition/latency/a.cc", "#include \"core/partition/latency/latency_starts.h\""),
               IsEmpty());
   EXPECT_THAT(IncludeViolations("core/partition/latency/a.cc", "#include \"core/partition/mip/mip_search.h\""),
               SizeIs(1));

@@ -64,7 +64,7 @@ struct BlockInstance {
   std::vector<Net> nets;
   // Positions in `nets` of the nets of each block.
   std::vector<std::vector<int32_t>> nets_of;
-  // Empty on interconnects where a device pays once (fan_out.h).
+  // Empty on interconnects where a device pays once (fan_out_dp.h).
   std::vector<FanOut> fan_outs;
   // Pools in order of their first device; those of accelerators first.
   std::vector<DevicePool> pools;

@@ -80,7 +80,7 @@ struct PcieConfig {
   LinkConfig host = {.gb = 12, .us = 10};
 };
 
-// DGX-1 with their hybrid cube mesh (core/topology/cube_mesh.h): `nodes`.
+// DGX-1 with their hybrid cube mesh (core/topology/built_networks.h): `nodes`.
 struct CubeMeshConfig {
   AcceleratorConfig accelerator = {};
   // One NVLink; some pairs have two.
@@ -144,7 +144,7 @@ struct DragonflyConfig {
   LinkConfig global = {.gb = 12, .us = 2};
 };
 
-// N devices whose pairs are connected at random (core/topology/random_topology.h): `matrix`.
+// N devices whose pairs are connected at random (core/topology/built_networks.h): `matrix`.
 struct RandomConfig {
   AcceleratorConfig accelerator = {};
   RandomFamily family = RandomFamily::kUniform;

@@ -21,7 +21,7 @@ struct MappingTopology {
 //   hier                       nodes of 8: 150 inside, 6 between
 //   dgx1                       DGX-1 V100: 50 over two NVLinks, 25 over one, 10 over PCIe, 3 between nodes
 //   mesh2, torus2, mesh3, torus3   equal sides; 25 divided by the hops; machines are the rows
-//   blk1, blk2, uni            core/topology/random_topology.h
+//   blk1, blk2, uni            core/topology/built_networks.h
 // nullopt: no such machine has this number of devices, or no machine this name.
 std::optional<MappingTopology> MakeTopology(std::string_view name, int32_t num_devices, uint64_t seed);
 
