@@ -150,11 +150,7 @@ class GreedyOrder {
 };
 
 // One branch after the other, each to its end.
-std::vector<int32_t> BranchOrder(const Blocks& blocks) {
-  std::vector<int64_t> priority(blocks.size());
-  for (std::size_t block = 0; block < priority.size(); ++block) priority[block] = -static_cast<int64_t>(block);
-  return DepthFirstTopologicalOrder(blocks.precedence, priority);
-}
+std::vector<int32_t> BranchOrder(const Blocks& blocks) { return AnyTopologicalOrder(blocks.precedence); }
 
 // All blocks as far from the first ones before those that are further.
 std::vector<int32_t> LevelOrder(const Blocks& blocks) {

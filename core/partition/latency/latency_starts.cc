@@ -388,11 +388,9 @@ std::vector<LatencyBlock> LatencyBlocks(const LatencyInstance& instance) {
   for (std::size_t vertex = 0; vertex < block_of.size(); ++vertex) {
     block_of[vertex] = block_of_group[Index(instance.group_of[vertex])];
   }
-  std::vector<int64_t> priority(members.size());
-  for (std::size_t block = 0; block < priority.size(); ++block) priority[block] = -static_cast<int64_t>(block);
   const Digraph order(static_cast<int32_t>(members.size()), MirroredEdges(instance, block_of));
   std::vector<LatencyBlock> blocks;
-  for (const int32_t block : DepthFirstTopologicalOrder(order, priority)) {
+  for (const int32_t block : AnyTopologicalOrder(order)) {
     blocks.push_back(std::move(members[Index(block)]));
   }
   return blocks;

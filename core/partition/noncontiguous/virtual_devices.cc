@@ -124,9 +124,7 @@ class StageMerger {
 
   // Numbers the stages in topological order, those that came first first where there is a choice.
   void Sort() {
-    std::vector<int64_t> priority(device_of_.size());
-    for (std::size_t stage = 0; stage < priority.size(); ++stage) priority[stage] = -static_cast<int64_t>(stage);
-    const std::vector<int32_t> order = DepthFirstTopologicalOrder(stages_, priority);
+    const std::vector<int32_t> order = AnyTopologicalOrder(stages_);
     std::vector<int32_t> position(order.size());
     for (std::size_t i = 0; i < order.size(); ++i) position[Index(order[i])] = static_cast<int32_t>(i);
     Relabel(position);
