@@ -32,18 +32,10 @@ class Comparison {
       : stated_(stated), fresh_(fresh), violations_(violations) {}
 
   void Run() {
-    if (SameSize("plan.stages", stated_.stages, fresh_.stages)) {
-      for (std::size_t i = 0; i < fresh_.stages.size(); ++i) CompareStage(i);
-    }
-    if (SameSize("plan.devices", stated_.devices, fresh_.devices)) {
-      for (std::size_t i = 0; i < fresh_.devices.size(); ++i) CompareDevice(i);
-    }
-    if (SameSize("plan.links", stated_.links, fresh_.links)) {
-      for (std::size_t i = 0; i < fresh_.links.size(); ++i) CompareLink(i);
-    }
-    if (SameSize("plan.schedule.tasks", stated_.tasks, fresh_.tasks)) {
-      for (std::size_t i = 0; i < fresh_.tasks.size(); ++i) CompareTask(i);
-    }
+    CompareEach("plan.stages", stated_.stages, fresh_.stages, &Comparison::CompareStage);
+    CompareEach("plan.devices", stated_.devices, fresh_.devices, &Comparison::CompareDevice);
+    CompareEach("plan.links", stated_.links, fresh_.links, &Comparison::CompareLink);
+    CompareEach("plan.schedule.tasks", stated_.tasks, fresh_.tasks, &Comparison::CompareTask);
     Compare("plan.objective_ms", stated_.objective, fresh_.objective);
     CompareEstimate();
   }
@@ -64,6 +56,18 @@ class Comparison {
     return false;
   }
 
+  using Path = std::string;
+
+  // Calls compare(path of the element, stated, fresh) for all elements, unless there are more or fewer.
+  template <typename T>
+  void CompareEach(const Path& path, const std::vector<T>& stated, const std::vector<T>& fresh,
+                   void (Comparison::*compare)(const Path&, const T&, const T&)) {
+    if (!SameSize(path, stated, fresh)) return;
+    for (std::size_t i = 0; i < fresh.size(); ++i) {
+      (this->*compare)(absl::StrCat(path, "[", i, "]"), stated[i], fresh[i]);
+    }
+  }
+
   template <typename T>
   bool CompareList(const std::string& path, const std::vector<T>& stated, const std::vector<T>& fresh) {
     if (!SameSize(path, stated, fresh)) return false;
@@ -73,10 +77,7 @@ class Comparison {
     return true;
   }
 
-  void CompareStage(std::size_t index) {
-    const Stage& stated = stated_.stages[index];
-    const Stage& fresh = fresh_.stages[index];
-    const std::string path = absl::StrCat("plan.stages[", index, "]");
+  void CompareStage(const Path& path, const Stage& stated, const Stage& fresh) {
     // Operators out of order, or stages that are not in pipeline order: the numbers below would be another stage's.
     if (!CompareList(path + ".operators", stated.operators, fresh.operators)) return;
     Compare(path + ".compute_ms", stated.compute, fresh.compute);
@@ -90,23 +91,16 @@ class Comparison {
             int64_t{fresh.in_flight_micro_batches});
     Compare(path + ".backward_contiguous", stated.backward_contiguous, fresh.backward_contiguous);
     CompareList(path + ".ring_order", stated.ring_order, fresh.ring_order);
-    CompareReplicas(path + ".replicas", stated, fresh);
+    CompareEach(path + ".replicas", stated.replicas, fresh.replicas, &Comparison::CompareReplica);
   }
 
-  void CompareReplicas(const std::string& list_path, const Stage& stated, const Stage& fresh) {
-    if (!SameSize(list_path, stated.replicas, fresh.replicas)) return;
-    for (std::size_t i = 0; i < fresh.replicas.size(); ++i) {
-      const std::string path = absl::StrCat(list_path, "[", i, "]");
-      Compare(path + ".device", stated.replicas[i].device, fresh.replicas[i].device);
-      Compare(path + ".copy", int64_t{stated.replicas[i].copy}, int64_t{fresh.replicas[i].copy});
-      Compare(path + ".load_ms", stated.replicas[i].load, fresh.replicas[i].load);
-    }
+  void CompareReplica(const Path& path, const Replica& stated, const Replica& fresh) {
+    Compare(path + ".device", stated.device, fresh.device);
+    Compare(path + ".copy", int64_t{stated.copy}, int64_t{fresh.copy});
+    Compare(path + ".load_ms", stated.load, fresh.load);
   }
 
-  void CompareDevice(std::size_t index) {
-    const DeviceUsage& stated = stated_.devices[index];
-    const DeviceUsage& fresh = fresh_.devices[index];
-    const std::string path = absl::StrCat("plan.devices[", index, "]");
+  void CompareDevice(const Path& path, const DeviceUsage& stated, const DeviceUsage& fresh) {
     if (!Compare(path + ".device", stated.device, fresh.device)) return;
     CompareList(path + ".stages", stated.stages, fresh.stages);
     Compare(path + ".load_ms", stated.load, fresh.load);
@@ -114,19 +108,13 @@ class Comparison {
     Compare(path + ".memory_limit_bytes", stated.memory_limit_bytes, fresh.memory_limit_bytes);
   }
 
-  void CompareLink(std::size_t index) {
-    const LinkUsage& stated = stated_.links[index];
-    const LinkUsage& fresh = fresh_.links[index];
-    const std::string path = absl::StrCat("plan.links[", index, "]");
+  void CompareLink(const Path& path, const LinkUsage& stated, const LinkUsage& fresh) {
     Compare(path + ".device_a", stated.device_a, fresh.device_a);
     Compare(path + ".device_b", stated.device_b, fresh.device_b);
     Compare(path + ".load_ms", stated.load, fresh.load);
   }
 
-  void CompareTask(std::size_t index) {
-    const ScheduledTask& stated = stated_.tasks[index];
-    const ScheduledTask& fresh = fresh_.tasks[index];
-    const std::string path = absl::StrCat("plan.schedule.tasks[", index, "]");
+  void CompareTask(const Path& path, const ScheduledTask& stated, const ScheduledTask& fresh) {
     Compare(path + ".operation", stated.operation, fresh.operation);
     Compare(path + ".stage", stated.stage, fresh.stage);
     Compare(path + ".pass", stated.pass, fresh.pass);
