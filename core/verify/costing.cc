@@ -184,7 +184,7 @@ class Costing {
     const Assignment::Stage& assigned = assignment_.stages[index];
     Stage& stage = plan_.stages[index];
     stage.operators = assigned.operators;
-    const int64_t parameter_bytes = ParameterBytesOf(assigned);
+    const int64_t parameter_bytes = ParameterBytesOf(graph_, assigned.operators);
     stage.allreduce = AllReduceOf(parameter_bytes, assigned.ring);
     stage.ring_order = assigned.ring;
     const JudgedWork compute = ComputeOf(assigned);
@@ -220,14 +220,6 @@ class Costing {
       if (time.estimated) ++plan_.estimate.estimated_operators;
     }
     return work;
-  }
-
-  int64_t ParameterBytesOf(const Assignment::Stage& stage) const {
-    int64_t parameter_bytes = 0;
-    for (const OperatorId op : stage.operators) {
-      parameter_bytes = SaturatingAdd(parameter_bytes, graph_.operators[op.index()].parameter_bytes);
-    }
-    return parameter_bytes;
   }
 
   Picoseconds AllReduceOf(int64_t parameter_bytes, const std::vector<DeviceId>& ring) {

@@ -11,11 +11,10 @@
 namespace planwright {
 namespace {
 
-int64_t DeclaredMemory(const OperatorGraph& graph, const std::vector<OperatorId>& operators) {
+template <typename BytesOf>
+int64_t SumOver(const OperatorGraph& graph, const std::vector<OperatorId>& operators, const BytesOf& bytes_of) {
   int64_t bytes = 0;
-  for (const OperatorId op : operators) {
-    bytes = SaturatingAdd(bytes, graph.operators[op.index()].memory_bytes.value_or(0));
-  }
+  for (const OperatorId op : operators) bytes = SaturatingAdd(bytes, bytes_of(graph.operators[op.index()]));
   return bytes;
 }
 
@@ -30,6 +29,10 @@ bool IsDeclared(const ResolvedProblem& problem) { return problem.memory_model.ki
 
 }  // namespace
 
+int64_t ParameterBytesOf(const OperatorGraph& graph, const std::vector<OperatorId>& operators) {
+  return SumOver(graph, operators, [](const Operator& op) { return op.parameter_bytes; });
+}
+
 bool Recomputes(const ResolvedProblem& problem) {
   return problem.workload == Workload::kTraining &&
          problem.memory_model.recomputation == MemoryModel::Recomputation::kFull;
@@ -37,22 +40,16 @@ bool Recomputes(const ResolvedProblem& problem) {
 
 int64_t StaticBytesOf(const OperatorGraph& graph, const ResolvedProblem& problem,
                       const std::vector<OperatorId>& operators) {
-  if (IsDeclared(problem)) return DeclaredMemory(graph, operators);
-  int64_t parameter_bytes = 0;
-  for (const OperatorId op : operators) {
-    parameter_bytes = SaturatingAdd(parameter_bytes, graph.operators[op.index()].parameter_bytes);
+  if (IsDeclared(problem)) {
+    return SumOver(graph, operators, [](const Operator& op) { return op.memory_bytes.value_or(0); });
   }
-  return StateBytes(parameter_bytes, problem.memory_model);
+  return StateBytes(ParameterBytesOf(graph, operators), problem.memory_model);
 }
 
 int64_t StoredBytesOf(const OperatorGraph& graph, const ResolvedProblem& problem,
                       const std::vector<OperatorId>& operators) {
   if (IsDeclared(problem) || problem.workload == Workload::kInference || Recomputes(problem)) return 0;
-  int64_t bytes = 0;
-  for (const OperatorId op : operators) {
-    bytes = SaturatingAdd(bytes, graph.operators[op.index()].activation_bytes);
-  }
-  return bytes;
+  return SumOver(graph, operators, [](const Operator& op) { return op.activation_bytes; });
 }
 
 int64_t WorkspaceBytesOf(const OperatorGraph& graph, const ResolvedProblem& problem,

@@ -19,6 +19,9 @@ namespace planwright {
 // there is a backward pass.
 bool Recomputes(const ResolvedProblem& problem);
 
+// The sum over all `operators`.
+int64_t ParameterBytesOf(const OperatorGraph& graph, const std::vector<OperatorId>& operators);
+
 // DECLARED: the sum of memory_bytes. COMPONENTS: parameters with their versions, gradients and optimizer state (rounded
 // up once), activations of `in_flight` micro-batches where there is a backward pass, the largest workspace, twice
 // `boundary_bytes`, and the reserve.
