@@ -13,7 +13,6 @@
 #include <vector>
 
 #include "core/base/index.h"
-#include "core/partition/stage_annealing/pipeline_costs.h"
 #include "core/partition/stage_annealing/pipeline_tables.h"
 
 namespace planwright {
