@@ -18,7 +18,7 @@
 #include "core/partition/contiguous/linearized_dp.h"
 #include "core/partition/contiguous/phase_sweep.h"
 #include "core/partition/search/block_instance.h"
-#include "core/partition/search/block_runs.h"
+#include "core/partition/search/block_merging.h"
 #include "core/partition/search/feasibility.h"
 #include "core/partition/search/load_windows.h"
 #include "core/partition/search/search_record.h"

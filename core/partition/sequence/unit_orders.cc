@@ -5,7 +5,7 @@
 
 #include "core/base/index.h"
 #include "core/graph/digraph.h"
-#include "core/partition/search/block_runs.h"
+#include "core/partition/search/block_merging.h"
 
 namespace planwright {
 namespace {

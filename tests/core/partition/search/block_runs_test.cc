@@ -1,5 +1,3 @@
-#include "core/partition/search/block_runs.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -7,6 +5,7 @@
 #include <vector>
 
 #include "core/base/random.h"
+#include "core/partition/search/block_merging.h"
 
 namespace planwright {
 namespace {
