@@ -12,7 +12,6 @@
 #include "core/model/device_selection.h"
 #include "core/partition/enumeration/device_options.h"
 #include "core/partition/enumeration/forms.h"
-#include "core/partition/enumeration/placement_count.h"
 #include "core/partition/enumeration/placement_judge.h"
 #include "core/partition/enumeration/ring_choice.h"
 #include "core/partition/noncontiguous/net_instance.h"

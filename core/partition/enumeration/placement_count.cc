@@ -1,4 +1,3 @@
-#include "core/partition/enumeration/placement_count.h"
 
 #include <algorithm>
 #include <cmath>
