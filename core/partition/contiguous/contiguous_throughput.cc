@@ -38,7 +38,7 @@ constexpr int kMaxFanOutRounds = 3;
 // Ends the search that counts readers: with more ideals or work their pairs take too long.
 constexpr int64_t kMaxReaderIdeals = 8192;
 constexpr int64_t kMaxReaderWork = int64_t{1} << 17U;
-// Longer orders are cut in fewer places (block_runs.h).
+// Longer orders are cut in fewer places (block_merging.h).
 constexpr std::size_t kMaxPositions = 4096;
 // Ends the search over groups where it gets long: what it can prove is a small part of most gaps.
 constexpr int64_t kMaxGroupedWork = int64_t{1} << 20U;

@@ -13,7 +13,7 @@
 
 namespace planwright {
 
-// At most how many placements the problem has (placement_count.h); nullopt: more than kMaxPlacements, too many to be
+// At most how many placements the problem has (forms.h); nullopt: more than kMaxPlacements, too many to be
 // counted, more than a thousand operators that need not share a device, or as many devices, or 256 where links differ,
 // or of a mode that is not enumerated (NON_CONTIGUOUS where links differ, where stages keep activations by position, or
 // under PERIODIC where devices differ). Some milliseconds beside O(operators + tensors).

@@ -15,7 +15,7 @@
 namespace planwright {
 
 // Immutable; any thread. Its orders have at most `max_units` units: blocks (block_instance.h), or runs of them
-// (block_runs.h) where there are more.
+// (block_merging.h) where there are more.
 class UnitOrders {
  public:
   UnitOrders(const SearchRequest& request, std::size_t max_units);
