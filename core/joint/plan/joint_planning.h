@@ -27,6 +27,8 @@ struct JointStart {
   JointPlan plan;
   // By stage, what its devices are; nullopt: they are gone.
   std::vector<std::optional<DeviceClassId>> classes;
+  // By stage, those that are left.
+  std::vector<std::vector<DeviceId>> devices;
 };
 
 // All devices that there are where a question takes only some of them, and what may be chosen there.

@@ -34,7 +34,7 @@ JointPlan ChoicesOf(const JointPlan& plan) {
 class StartPlanner {
  public:
   StartPlanner(const JointStart& start, const JointRequest& request, Poller& poller)
-      : start_{ChoicesOf(start.plan), start.classes},
+      : start_{ChoicesOf(start.plan), start.classes, start.devices},
         request_(request),
         settings_(request.settings),
         poller_(poller),
@@ -42,11 +42,7 @@ class StartPlanner {
 
   std::optional<StartPlan> Run() {
     if (settings_.first_layers_alike || !MayChoose(start_.plan)) return std::nullopt;
-    JointPlan given = start_.plan;
-    if (Finish(given)) {
-      best_ = {std::move(given), true};
-      return best_;
-    }
+    if (std::optional<JointPlan> given = AsGiven(); given.has_value()) return StartPlan{*std::move(given), true};
     if (start_.plan.per_stage) return std::nullopt;
     const auto most = static_cast<int32_t>(start_.plan.stages.size());
     const std::vector<int32_t> data_degrees = DataDegrees();
@@ -139,9 +135,22 @@ class StartPlanner {
     return true;
   }
 
+  // With all choices: where it lies, or laid out again, which may put other boundaries between nodes. The faster one.
+  std::optional<JointPlan> AsGiven() const {
+    JointPlan own = start_.plan;
+    const bool has_own = Divide(own) && PlaceAsGiven(own) && Cost(own);
+    JointPlan packed = start_.plan;
+    const bool has_packed = Finish(packed);
+    if (has_own && (!has_packed || own.step <= packed.step)) return own;
+    return has_packed ? std::optional(std::move(packed)) : std::nullopt;
+  }
+
   // Micro-batches, places and costs; false: it does not fit.
-  bool Finish(JointPlan& plan) const {
-    if (!Divide(plan) || !(Place(true, plan) || Place(false, plan)) || !HasPrices(plan)) return false;
+  bool Finish(JointPlan& plan) const { return Divide(plan) && (Place(true, plan) || Place(false, plan)) && Cost(plan); }
+
+  // False: a layer has no price there, or it does not fit.
+  bool Cost(JointPlan& plan) const {
+    if (!HasPrices(plan)) return false;
     CostJointPlan(request_.pricer, row_, request_.reserved_bytes, plan);
     return IsHeld(row_, request_.reserved_bytes, plan);
   }
@@ -162,6 +171,37 @@ class StartPlanner {
     if (settings_.micro_batches.value_or(plan.micro_batches) != plan.micro_batches) return false;
     if (plan.order == PipelineOrder::kInterleaved) return num_stages >= 2 && plan.micro_batches % num_stages == 0;
     return plan.order != PipelineOrder::kZeroBubble || plan.micro_batches >= num_stages;
+  }
+
+  // Its own blocks, if they are blocks of this row, one behind the other or one before the other.
+  bool PlaceAsGiven(JointPlan& plan) const {
+    bool is_forwards = true;
+    bool is_backwards = true;
+    for (std::size_t s = 0; s < plan.stages.size(); ++s) {
+      const std::optional<int32_t> slot = OwnSlot(s);
+      if (!slot.has_value()) return false;
+      plan.stages[s].first_slot = *slot;
+      if (s == 0) continue;
+      is_forwards = is_forwards && IsBehind(plan.stages[s - 1], plan.stages[s]);
+      is_backwards = is_backwards && IsBehind(plan.stages[s], plan.stages[s - 1]);
+    }
+    return is_forwards || is_backwards;
+  }
+
+  static bool IsBehind(const JointStage& before, const JointStage& behind) {
+    return before.first_slot + before.degrees.devices() <= behind.first_slot;
+  }
+
+  // Where the devices of a stage begin, if they are all there and a block may lie there.
+  std::optional<int32_t> OwnSlot(std::size_t s) const {
+    const auto own = start_.devices.begin() + static_cast<std::ptrdiff_t>(s);
+    const std::vector<DeviceId>& devices = request_.cluster.devices;
+    if (own->empty() || std::ssize(*own) != start_.plan.stages[s].degrees.devices()) return std::nullopt;
+    const auto first = std::find(devices.begin(), devices.end(), own->front());
+    if (devices.end() - first < std::ssize(*own) || !std::equal(own->begin(), own->end(), first)) return std::nullopt;
+    const int64_t slot = first - devices.begin();
+    if (row_.NextBlock(row_.ClassOf(slot), slot, std::ssize(*own), /*is_closest=*/false) != slot) return std::nullopt;
+    return static_cast<int32_t>(slot);
   }
 
   // One block behind the other, each on the class that its stage had, else on the first that has room.

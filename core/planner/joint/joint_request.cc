@@ -331,8 +331,9 @@ class JointRequestRun {
 
   std::optional<JointStart> StartOf() const {
     if (!problem_.start_from.has_value()) return std::nullopt;
-    JointStart start{Known(problem_.start_from->joint), {}};
+    JointStart start{Known(problem_.start_from->joint), {}, {}};
     for (const Placement::Stage& stage : problem_.start_from->stages) {
+      start.devices.push_back(stage.devices);
       start.classes.emplace_back();
       if (!stage.devices.empty()) {
         start.classes.back() = cluster_.devices[stage.devices.front().index()].device_class;

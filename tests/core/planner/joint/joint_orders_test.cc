@@ -101,6 +101,16 @@ JointTestRequest StartingFrom(JointTestRequest request, const Plan& plan) {
   return request;
 }
 
+// The answer when the time is over before the search begins.
+absl::StatusOr<Plan> MakeAtOnce(const JointTestRequest& request) {
+  SolveLimits limits;
+  limits.deadline = SolveLimits::Clock::now();
+  TaskArena arena(1);
+  PlannerObserver observer;
+  return MakePlan({request.graph, request.cluster, request.problem, request.options}, ModelLimits(), limits, arena,
+                  observer);
+}
+
 TEST(JointStartTest, IsAtLeastAsGoodAsThePlanThatItStartsFrom) {
   for (const PipelineOrder order :
        {PipelineOrder::kOneFOneB, PipelineOrder::kInterleaved, PipelineOrder::kGpipe, PipelineOrder::kZeroBubble}) {
@@ -120,12 +130,7 @@ TEST(JointStartTest, IsAtLeastAsGoodAsThePlanThatItStartsFrom) {
     EXPECT_TRUE(after->warnings.empty());
     EXPECT_EQ(after->joint->stages.front().degrees, before->joint->stages.front().degrees);
     // A plan is there before the search has had any time.
-    SolveLimits none;
-    none.deadline = SolveLimits::Clock::now();
-    TaskArena arena(1);
-    PlannerObserver observer;
-    const absl::StatusOr<Plan> at_once =
-        MakePlan({again.graph, again.cluster, again.problem, again.options}, ModelLimits(), none, arena, observer);
+    const absl::StatusOr<Plan> at_once = MakeAtOnce(again);
     ASSERT_TRUE(at_once.ok()) << at_once.status();
     EXPECT_EQ(at_once->objective, before->objective);
   }
@@ -163,18 +168,38 @@ TEST(JointStartTest, WhatFitsAsItIsStandsAndNoOtherIsSoughtWhenTheTimeIsOver) {
   const JointTestRequest request = RequestOf("llama3-8b", "dgx-h100:4", 96);
   const absl::StatusOr<Plan> before = Make(request);
   ASSERT_TRUE(before.ok()) << before.status();
-  SolveLimits limits;
-  limits.deadline = SolveLimits::Clock::now();
-  const auto make_at_once = [&](const JointTestRequest& late) {
-    TaskArena arena(1);
-    PlannerObserver observer;
-    return MakePlan({late.graph, late.cluster, late.problem, late.options}, ModelLimits(), limits, arena, observer);
-  };
-  const absl::StatusOr<Plan> as_given = make_at_once(StartingFrom(request, *before));
+  const absl::StatusOr<Plan> as_given = MakeAtOnce(StartingFrom(request, *before));
   ASSERT_TRUE(as_given.ok()) << as_given.status();
   EXPECT_EQ(as_given->provenance.counters.at("start_fits"), 2);
   EXPECT_EQ(as_given->objective, before->objective);
-  EXPECT_FALSE(make_at_once(StartingFrom(RequestOf("llama3-8b", "dgx-h100:2000", 93), *before)).ok());
+  EXPECT_FALSE(MakeAtOnce(StartingFrom(RequestOf("llama3-8b", "dgx-h100:2000", 93), *before)).ok());
+}
+
+// Stages moved to the first devices of nodes put other boundaries between the nodes.
+TEST(JointStartTest, IsNoLongerThanAPlanWhereItsStagesLie) {
+  JointTestRequest request = RequestOf("gpt-350m", "dgx-h100:2?between_gb=1", 32);
+  request.problem.joint->orders = {PipelineOrder::kOneFOneB};
+  request.problem.joint->num_stages = 3;
+  request.problem.joint->data_degrees = {4};
+  request.problem.joint->tensor_degrees = {1};
+  const absl::StatusOr<Plan> made = Make(request);
+  ASSERT_TRUE(made.ok()) << made.status();
+  JointTestRequest again = StartingFrom(request, *made);
+  const std::vector<std::vector<std::size_t>> layouts = {{0, 4, 8}, {4, 8, 12}, {12, 8, 4}, {8, 4, 0}};
+  for (const std::vector<std::size_t>& first_devices : layouts) {
+    SCOPED_TRACE(first_devices.front());
+    Placement& start = *again.problem.start_from;
+    for (std::size_t s = 0; s < first_devices.size(); ++s) {
+      start.stages[s].devices.clear();
+      for (std::size_t rank = 0; rank < 4; ++rank) start.stages[s].devices.emplace_back(first_devices[s] + rank);
+    }
+    const absl::StatusOr<Verdict> verdict = Judge(request, start);
+    ASSERT_TRUE(verdict.ok() && verdict->violations.empty()) << verdict.status();
+    const absl::StatusOr<Plan> at_once = MakeAtOnce(again);
+    ASSERT_TRUE(at_once.ok()) << at_once.status();
+    EXPECT_LE(at_once->objective, verdict->costed->objective);
+    EXPECT_EQ(at_once->provenance.counters.at("start_fits"), 2);
+  }
 }
 
 TEST(JointStartTest, RefusesStartsThatAreNoPlans) {
