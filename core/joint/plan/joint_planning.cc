@@ -79,8 +79,9 @@ class JointPlanner {
     int64_t& fits = answer.counters["start_fits"];
     for (const TrainingCluster& row : rows_) {
       std::optional<StartPlan> start = StartFrom(*question_.start, question_.RequestOn(row), limits_);
-      if (!start.has_value() || (best.has_value() && best->step <= start->plan.step)) continue;
-      fits = start->is_as_given ? 2 : 1;
+      if (!start.has_value()) continue;
+      fits = std::max<int64_t>(fits, start->is_as_given ? 2 : 1);
+      if (best.has_value() && best->step <= start->plan.step) continue;
       best = std::move(start->plan);
       answer.training = row;
       Report(row, *best);

@@ -202,6 +202,29 @@ TEST(JointStartTest, IsNoLongerThanAPlanWhereItsStagesLie) {
   }
 }
 
+// In one order of the classes the start fits, in the other one its choices are faster on one of them.
+TEST(JointStartTest, FitsAsItIsWhateverAdaptedPlansOnOtherOrdersOfTheClassesTake) {
+  JointTestRequest request = RequestOf("gpt-350m", "dgx-h100:2", 16);
+  DeviceClass slower = request.cluster.device_classes.front();
+  slower.name = "slower";
+  slower.peak_flops /= 20;
+  slower.memory_bandwidth_bytes_per_second /= 20;
+  request.cluster.device_classes.push_back(slower);
+  for (std::size_t device = 8; device < 16; ++device) {
+    request.cluster.devices[device].device_class = DeviceClassId(request.cluster.device_classes.size() - 1);
+  }
+  JointTestRequest both = request;
+  both.problem.joint->num_stages = 2;
+  both.problem.joint->data_degrees = {8};
+  both.problem.joint->tensor_degrees = {1};
+  const absl::StatusOr<Plan> before = Make(both);
+  ASSERT_TRUE(before.ok()) << before.status();
+  const absl::StatusOr<Plan> after = Make(StartingFrom(request, *before));
+  ASSERT_TRUE(after.ok()) << after.status();
+  EXPECT_EQ(after->provenance.counters.at("start_fits"), 2);
+  EXPECT_TRUE(after->warnings.empty()) << after->warnings.front();
+}
+
 TEST(JointStartTest, RefusesStartsThatAreNoPlans) {
   const JointTestRequest request = RequestOf("llama3-8b", "dgx-h100:2", 64);
   const absl::StatusOr<Plan> made = Make(request);
