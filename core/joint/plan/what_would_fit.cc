@@ -5,8 +5,10 @@
 #include <cstdint>
 #include <limits>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -15,6 +17,7 @@
 #include "core/base/quantity_text.h"
 #include "core/base/violations.h"
 #include "core/joint/plan/choices_together.h"
+#include "core/joint/plan/device_parts.h"
 #include "core/joint/search/fewest_search.h"
 #include "core/joint/search/joint_search.h"
 
@@ -39,33 +42,79 @@ std::optional<bool> Fits(const JointRequest& request, const TrainingCluster& clu
   return outcome.is_interrupted || outcome.is_open ? std::nullopt : std::optional(false);
 }
 
-TrainingCluster WithNodes(const TrainingCluster& cluster, int32_t nodes) {
-  TrainingCluster grown = cluster;
-  grown.classes = {cluster.classes.front()};
-  grown.classes.front().nodes = nodes;
-  grown.devices.assign(static_cast<std::size_t>(grown.classes.front().devices()), cluster.devices.front());
-  // How far nodes and devices are apart decides nothing about what fits.
-  grown.groups.clear();
-  grown.pairs.reset();
-  return grown;
+// Devices of one class that there could be more of.
+struct Growth {
+  // The class alone; how far nodes and devices are apart decides nothing about what fits.
+  TrainingCluster own;
+  // Each device is a host of its own, and all are joined alike: no node is ever full.
+  bool is_flat = false;
+
+  int32_t devices_per_node() const { return is_flat ? 1 : own.classes.front().devices_per_node; }
+
+  TrainingCluster With(int32_t nodes) const {
+    TrainingCluster grown = own;
+    TrainingClass& part = grown.classes.front();
+    part.nodes = is_flat ? 1 : nodes;
+    if (is_flat) part.devices_per_node = nodes;
+    grown.devices.assign(static_cast<std::size_t>(part.devices()), own.devices.front());
+    return grown;
+  }
+};
+
+// Of one class, and how many of their devices.
+struct EnoughNodes {
+  TrainingClass part;
+  bool is_flat = false;
+  int32_t nodes = 0;
+  int64_t devices = 0;
+};
+
+bool AreSingleHosts(const Cluster& cluster) {
+  if (!std::holds_alternative<UniformInterconnect>(cluster.interconnect)) return false;
+  std::set<std::string> hosts;
+  for (const Device& device : cluster.devices) {
+    if (device.host.empty() || !hosts.insert(device.host).second) return false;
+  }
+  return hosts.size() > 1;
 }
 
-// The fewest devices in so many nodes that hold the model; all of them where that is not proven.
-int64_t FewestDevicesOfNodes(const JointRequest& request, int32_t nodes, const SolveLimits& limits) {
-  const TrainingCluster cluster = WithNodes(request.cluster, nodes);
-  const JointRequest asked{request.pricer, cluster, request.settings, request.reserved_bytes, kAnyPlan};
-  if (!PlainHoldsWhatOthersDo(asked)) return cluster.num_devices();
-  const FewestOutcome outcome = SearchFewestDevices(asked, std::nullopt, cluster.num_devices(), limits);
-  return outcome.plan.has_value() && outcome.is_proven ? outcome.devices : cluster.num_devices();
+Growth GrowthOf(const JointQuestion& question, const TrainingCluster& cluster, const TrainingClass& part) {
+  Growth growth{cluster, AreSingleHosts(question.cluster)};
+  growth.own.classes = {part};
+  growth.own.groups.clear();
+  growth.own.pairs.reset();
+  return growth;
 }
 
-// The fewest nodes of the first class that hold the model, more than `too_few`; nullopt: none that were tried.
-std::optional<int32_t> FewestNodes(const JointRequest& request, int32_t too_few, const SolveLimits& limits) {
-  const int32_t per_node = request.cluster.classes.front().devices_per_node;
-  const auto fits = [&](int32_t nodes) {
-    return Fits(request, WithNodes(request.cluster, nodes), request.settings, limits).value_or(false);
+// The fewest devices in so many nodes that hold the model; all of them where that is not known.
+int64_t FewestDevicesOfNodes(const JointRequest& request, const TrainingCluster& nodes, const SolveLimits& limits) {
+  const auto asked_of = [&](const TrainingCluster& cluster) {
+    return JointRequest{request.pricer, cluster, request.settings, request.reserved_bytes, kAnyPlan};
   };
-  const auto most = static_cast<int32_t>(kMostDevices / per_node);
+  int64_t fewest = nodes.num_devices();
+  if (!PlainHoldsWhatOthersDo(asked_of(nodes))) return fewest;
+  // Blocks that do not fill nodes leave some devices of each idle.
+  for (bool is_known = false; !is_known && fewest > 1 && !CheckInterruption(limits).has_value();) {
+    is_known = true;
+    for (const TrainingCluster& part : PartsWith(nodes, {fewest - 1}, request.settings)) {
+      const FewestOutcome outcome =
+          SearchFewestDevices(asked_of(part), std::nullopt, std::min(fewest - 1, part.num_devices()), limits);
+      if (!outcome.plan.has_value()) continue;
+      fewest = outcome.devices;
+      is_known = false;
+      break;
+    }
+  }
+  return fewest;
+}
+
+// The fewest nodes that hold the model, more than `too_few`, of at most `most_devices`; nullopt: none that were tried.
+std::optional<int32_t> FewestNodes(const JointRequest& request, const Growth& growth, int32_t too_few,
+                                   int64_t most_devices, const SolveLimits& limits) {
+  const auto fits = [&](int32_t nodes) {
+    return Fits(request, growth.With(nodes), request.settings, limits).value_or(false);
+  };
+  const auto most = static_cast<int32_t>(most_devices / growth.devices_per_node());
   if (too_few >= most) return std::nullopt;
   int32_t enough = std::clamp(2 * too_few, 1, most);
   for (; !fits(enough); enough = std::min(2 * enough, most)) {
@@ -77,6 +126,25 @@ std::optional<int32_t> FewestNodes(const JointRequest& request, int32_t too_few,
     (fits(middle) ? enough : too_few) = middle;
   }
   return enough;
+}
+
+// The class of which the fewest devices alone hold the model; `has_all`: those that there are do not, together.
+std::optional<EnoughNodes> FewestMore(const JointQuestion& question, const JointRequest& request, bool has_all,
+                                      const SolveLimits& limits) {
+  std::vector<TrainingClass> classes = request.cluster.classes;
+  // The first one that fits says how few of the others would have to do.
+  std::stable_sort(classes.begin(), classes.end(),
+                   [](const TrainingClass& a, const TrainingClass& b) { return a.memory_bytes > b.memory_bytes; });
+  std::optional<EnoughNodes> best;
+  for (const TrainingClass& part : classes) {
+    const Growth growth = GrowthOf(question, request.cluster, part);
+    const int32_t own = growth.is_flat ? static_cast<int32_t>(part.devices()) : part.nodes;
+    const int64_t most = best.has_value() ? best->devices - 1 : kMostDevices;
+    const std::optional<int32_t> nodes = FewestNodes(request, growth, has_all ? own : 0, most, limits);
+    if (!nodes.has_value()) continue;
+    best = {part, growth.is_flat, *nodes, FewestDevicesOfNodes(request, growth.With(*nodes), limits)};
+  }
+  return best;
 }
 
 // `settings` with a degree of the list doubled until `most`; each is a choice of its own.
@@ -95,7 +163,8 @@ std::vector<std::pair<Value, JointSettings>> Doubled(const JointSettings& settin
 
 // The smallest tensor degree beyond those that may be chosen with which anything fits.
 std::optional<int32_t> LeastTensorDegree(const JointRequest& request, const SolveLimits& limits) {
-  const int32_t per_node = request.cluster.classes.front().devices_per_node;
+  int32_t per_node = 1;
+  for (const TrainingClass& part : request.cluster.classes) per_node = std::max(per_node, part.devices_per_node);
   for (const auto& [degree, settings] : Doubled(request.settings, &JointSettings::tensor_degrees, per_node)) {
     if (Fits(request, request.cluster, settings, limits).value_or(false)) return degree;
   }
@@ -136,27 +205,34 @@ const std::string& NameOfClass(const JointQuestion& question, const TrainingClas
 // "64 devices of 80.00 GiB", of several classes "64 devices of h100 with 80.00 GiB and 64 devices of a100 with 40.00
 // GiB".
 std::string DevicesText(const JointQuestion& question, const TrainingCluster& cluster) {
-  if (!HasUnlikeDevices(cluster)) {
-    const std::string devices = CountedText(cluster.num_devices(), "device");
-    const int64_t memory = cluster.classes.front().memory_bytes;
-    if (memory <= 0) return absl::StrCat(devices, " of which all memory is reserved");
-    return absl::StrCat(devices, " of ", SizeText(memory));
-  }
+  const bool is_one = !HasUnlikeDevices(cluster);
+  const auto text_of = [&](const TrainingClass& part, int64_t devices) {
+    std::string text = CountedText(devices, "device");
+    if (!is_one) absl::StrAppend(&text, " of ", NameOfClass(question, part));
+    if (part.memory_bytes <= 0) return absl::StrCat(text, " of which all memory is reserved");
+    return absl::StrCat(text, is_one ? " of " : " with ", SizeText(part.memory_bytes));
+  };
+  if (is_one) return text_of(cluster.classes.front(), cluster.num_devices());
   std::vector<std::string> texts;
   texts.reserve(cluster.classes.size());
-  for (const TrainingClass& part : cluster.classes) {
-    texts.push_back(absl::StrCat(CountedText(part.devices(), "device"), " of ", NameOfClass(question, part), " with ",
-                                 SizeText(part.memory_bytes)));
-  }
+  for (const TrainingClass& part : cluster.classes) texts.push_back(text_of(part, part.devices()));
   return absl::StrJoin(texts, " and ");
 }
 
-// More nodes are of the first class alone; a network has devices and no nodes.
-std::string MoreText(const JointQuestion& question, const TrainingCluster& cluster, int32_t nodes, int64_t devices) {
-  std::string more = CountedText(devices, "device");
-  if (question.training.pairs == nullptr) absl::StrAppend(&more, " (", CountedText(nodes, "node"), ")");
+// More nodes are of one class alone; devices of a network or on hosts of their own are in none.
+std::string MoreText(const JointQuestion& question, const TrainingCluster& cluster, const EnoughNodes& enough) {
+  std::string more = CountedText(enough.devices, "device");
+  const bool has_nodes = question.training.pairs == nullptr && !enough.is_flat;
+  if (has_nodes) absl::StrAppend(&more, " (", CountedText(enough.nodes, "node"), ")");
   if (!HasUnlikeDevices(cluster)) return more;
-  return absl::StrCat(more, " of ", NameOfClass(question, cluster.classes.front()), " alone");
+  return absl::StrCat(more, " of ", NameOfClass(question, enough.part), " alone");
+}
+
+// Where even the most that were tried do not do.
+std::string NoMoreText(const JointQuestion& question, const TrainingCluster& cluster) {
+  const bool has_nodes = question.training.pairs == nullptr && !AreSingleHosts(question.cluster);
+  return absl::StrCat("neither does it on more ", has_nodes ? "nodes " : "", "of ",
+                      HasUnlikeDevices(cluster) ? "any of them alone" : "them");
 }
 
 // What a person can choose beside more devices.
@@ -184,11 +260,10 @@ Infeasibility WhatWouldFit(const JointQuestion& question, const JointRequest& re
   }
   std::vector<std::string> would_fit = OtherChoices(request, limits);
   const JointRequest unlimited = WithoutLimit(question, request);
-  const int32_t too_few = question.all == nullptr ? request.cluster.classes.front().nodes : 0;
-  const std::optional<int32_t> nodes = FewestNodes(unlimited, too_few, limits);
-  if (nodes.has_value()) {
-    infeasibility.minimum_devices = static_cast<int32_t>(FewestDevicesOfNodes(unlimited, *nodes, limits));
-    would_fit.push_back(MoreText(question, unlimited.cluster, *nodes, infeasibility.minimum_devices));
+  const std::optional<EnoughNodes> more = FewestMore(question, unlimited, question.all == nullptr, limits);
+  if (more.has_value()) {
+    infeasibility.minimum_devices = static_cast<int32_t>(more->devices);
+    would_fit.push_back(MoreText(question, unlimited.cluster, *more));
   }
   std::string description = absl::StrCat("no pipeline with these degrees, recomputations and shardings fits into ",
                                          DevicesText(question, request.cluster));
@@ -197,7 +272,7 @@ Infeasibility WhatWouldFit(const JointQuestion& question, const JointRequest& re
   } else if (CheckInterruption(limits).has_value()) {
     absl::StrAppend(&description, "; there was no time to find what would fit");
   } else {
-    absl::StrAppend(&description, "; neither does it on more nodes of them");
+    absl::StrAppend(&description, "; ", NoMoreText(question, unlimited.cluster));
   }
   infeasibility.Add({.resource = "memory",
                      .subject = "",

@@ -11,8 +11,9 @@ namespace planwright {
 
 // REQUIRES: a search to its end has found no plan of `question` on `cluster`, its devices in one order, without links
 // of pairs. FAILED_PRECONDITION (InfeasibilityOf): plans again with choices that the question rules out, and on more
-// nodes of its first class, whole ones where a limit to the devices leaves out part of one; minimum_devices is that of
-// its settings, 0 where no number of nodes that was tried holds the model. INVALID_ARGUMENT (ViolationsOf): there may
+// nodes of each of its classes alone, whole ones where a limit to the devices leaves out part of one; minimum_devices
+// is that of its settings on the class of which the fewest do, 0 where no number of nodes that was tried holds the
+// model. INVALID_ARGUMENT (ViolationsOf): there may
 // be plans, which take too long to be looked for. Or NotWithinLimitsError.
 absl::Status NothingFitsError(const JointQuestion& question, const TrainingCluster& cluster, const SolveLimits& limits);
 

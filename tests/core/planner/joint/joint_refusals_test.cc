@@ -114,6 +114,76 @@ TEST(JointRefusalsTest, WhatIsNotProvenIsNotInfeasible) {
   EXPECT_TRUE(Make(request).ok());
 }
 
+// One node of two devices of class "a" with 100 MiB, one of class "b" with 1 GiB; `is_a_first` in the row.
+JointTestRequest TwoClassesOf(const std::string& model, bool is_a_first) {
+  JointTestRequest request = RequestOf(model, "nodes:2?devices=2", 8);
+  DeviceClass& first = request.cluster.device_classes.front();
+  DeviceClass second = first;
+  first.name = is_a_first ? "a" : "b";
+  second.name = is_a_first ? "b" : "a";
+  first.memory_bytes = is_a_first ? int64_t{100} << 20 : int64_t{1} << 30;
+  second.memory_bytes = is_a_first ? int64_t{1} << 30 : int64_t{100} << 20;
+  request.cluster.device_classes = {first, second};
+  for (std::size_t d = 0; d < 4; ++d) request.cluster.devices[d].device_class = DeviceClassId(d / 2);
+  return request;
+}
+
+constexpr char kDeepModel[] = "transformer?layers=12&hidden=1536&heads=4&vocab=8000&sequence=1024";
+
+// More nodes of the first class alone were looked at, which never do here.
+TEST(JointRefusalsTest, MoreNodesOfAnyClassAreLookedAt) {
+  for (const bool is_a_first : {true, false}) {
+    const absl::Status status = Make(TwoClassesOf(kDeepModel, is_a_first)).status();
+    EXPECT_THAT(std::string(status.message()), HasSubstr("; it would fit with 8 devices (4 nodes) of b alone"));
+    ASSERT_TRUE(InfeasibilityOf(status).has_value()) << status;
+    EXPECT_EQ(InfeasibilityOf(status)->minimum_devices, 8);
+  }
+}
+
+TEST(JointRefusalsTest, SaysOfEachClassThatAllItsMemoryIsReserved) {
+  JointTestRequest request = TwoClassesOf(kDeepModel, true);
+  request.problem.memory_model.reserved_bytes = int64_t{2} << 30;
+  const std::string message(Make(request).status().message());
+  EXPECT_THAT(message, HasSubstr("2 devices of a of which all memory is reserved and 2 devices of b of which all "));
+  EXPECT_THAT(message, HasSubstr("; neither does it on more nodes of any of them alone"));
+}
+
+// Hosts of one device, joined alike, are no nodes of as many devices as there are of them.
+TEST(JointRefusalsTest, HostsOfOneDeviceAreOneNodeEach) {
+  const std::string model = "transformer?layers=5&hidden=2048&heads=8&vocab=1000&sequence=4096&attention=unfused";
+  const auto on_hosts = [&](int32_t hosts) {
+    JointTestRequest request = RequestOf(model, absl::StrCat("nodes:1?devices=", hosts), 24);
+    request.cluster.device_classes.front().memory_bytes = int64_t{490} << 20;
+    for (std::size_t d = 0; d < request.cluster.devices.size(); ++d) {
+      request.cluster.devices[d].host = absl::StrCat("n", d);
+    }
+    request.problem.joint->tensor_degrees = {1, 2};
+    return request;
+  };
+  const absl::Status status = Make(on_hosts(3)).status();
+  ASSERT_TRUE(InfeasibilityOf(status).has_value()) << status;
+  const int32_t enough = InfeasibilityOf(status)->minimum_devices;
+  EXPECT_THAT(std::string(status.message()), HasSubstr(absl::StrCat("; it would fit with ", enough, " devices")));
+  EXPECT_THAT(std::string(status.message()), Not(HasSubstr("node")));
+  EXPECT_TRUE(Make(on_hosts(enough)).ok());
+  EXPECT_FALSE(Make(on_hosts(enough - 1)).ok());
+}
+
+// Ten nodes of six hold blocks of four: 60 devices were said to be the fewest.
+TEST(JointRefusalsTest, BlocksThatDoNotFillNodesTakeNoWholeNodes) {
+  const std::string model = "transformer?layers=9&hidden=512&heads=4&vocab=1000&sequence=4096&kind=llama";
+  JointTestRequest request = RequestOf(model, "nodes:1?devices=6", 1);
+  request.cluster.device_classes.front().memory_bytes = int64_t{48} << 20;
+  const absl::Status status = Make(request).status();
+  EXPECT_THAT(std::string(status.message()), HasSubstr("it would fit with 40 devices (10 nodes)"));
+  JointTestRequest more = RequestOf(model, "nodes:10?devices=6", 1);
+  more.cluster.device_classes.front().memory_bytes = int64_t{48} << 20;
+  more.problem.devices_to_use.max_devices = 40;
+  EXPECT_TRUE(Make(more).ok());
+  more.problem.devices_to_use.max_devices = 39;
+  EXPECT_TRUE(InfeasibilityOf(Make(more).status()).has_value());
+}
+
 TEST(JointRefusalsTest, StagesInTurnsAreAtMostOperatorsAndDevices) {
   JointTestRequest request = TurnsOfFour();
   request.problem.joint->num_stages = 9;
