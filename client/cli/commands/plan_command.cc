@@ -180,11 +180,9 @@ class PlanCommand final : public Command {
   absl::StatusOr<v1::CreatePlanResponse> Search(const v1::CreatePlanRequest& request,
                                                 CallOptions::Clock::time_point deadline, Environment& environment) {
     if (runnable_on_.empty()) return SearchOnce(request, deadline, environment);
-    const auto start = CallOptions::Clock::now();
+    // Each of several searches states how much of the time it has.
     const auto search = [&](v1::CreatePlanRequest one) {
-      // Each of several searches has what is left of the time, at least half of it.
-      const auto spent = std::chrono::duration_cast<std::chrono::milliseconds>(CallOptions::Clock::now() - start);
-      const auto own_deadline = SettleTimeLimit(one, spent);
+      const auto own_deadline = SettleTimeLimit(one);
       return SearchOnce(one, own_deadline, environment);
     };
     return PlanRunnable(runnable_on_, *server_.Connect(environment), ShortCall(environment), request, search);

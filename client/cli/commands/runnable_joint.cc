@@ -1,6 +1,8 @@
 #include "client/cli/commands/runnable_joint.h"
 
 #include <algorithm>
+#include <chrono>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <utility>
@@ -9,6 +11,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "client/cli/terminal/errors.h"
+#include "client/library/error_details.h"
+#include "client/library/hint.h"
 #include "client/report/enum_text.h"
 #include "client/report/quantities.h"
 
@@ -163,48 +167,79 @@ int64_t DevicesOf(const v1::Plan& plan) {
   return devices;
 }
 
+// What the request may take; nullopt: any time.
+std::optional<std::chrono::milliseconds> LimitOf(const v1::CreatePlanRequest& request) {
+  if (!request.options().has_time_limit()) return std::nullopt;
+  const google::protobuf::Duration& limit = request.options().time_limit();
+  return std::chrono::seconds(limit.seconds()) + std::chrono::milliseconds(limit.nanos() / 1'000'000);
+}
+
+bool IsOutOfTime(const absl::Status& status) {
+  return absl::IsDeadlineExceeded(status) && ErrorDetailsOf(status).limit == "time_limit";
+}
+
+// Of what is left, the plan without the constraint has a half and each search behind it a quarter.
+constexpr int64_t kSharesOfFree = 2;
+constexpr int64_t kSharesOfForm = 4;
+// Less is not worth a limit that differs from call to call, by which cached plans would be missed.
+constexpr int64_t kStepsOfLimit = 20;
+
 class RunnableSearch {
  public:
   RunnableSearch(const Trainer& trainer, v1::CreatePlanRequest request, const JointSearchCalls& calls)
-      : trainer_(trainer), request_(std::move(request)), calls_(calls) {
+      : trainer_(trainer), request_(std::move(request)), calls_(calls), limit_(LimitOf(request_)) {
     request_.clear_plan_id();
   }
 
   absl::StatusOr<v1::CreatePlanResponse> Run(const std::string& plan_id) {
-    const auto free = Plan(request_);
-    if (!free.ok()) return free;
-    if (calls_.express(free->plan()).ok()) {
+    v1::CreatePlanRequest free_request = request_;
+    const auto free = Plan(free_request, kSharesOfFree);
+    const bool counts_devices = request_.problem().objective() == v1::OBJECTIVE_MIN_DEVICES;
+    if (!free.ok() && (counts_devices || !IsOutOfTime(free.status()))) return free;
+    if (free.ok() && calls_.express(free->plan()).ok()) {
       best_ = *free;
-      best_request_ = request_;
-    } else if (request_.problem().objective() == v1::OBJECTIVE_MIN_DEVICES) {
-      TryAsFew(free->plan());
-      if (!best_.has_value()) {
-        return UsageError(
-            absl::StrCat("the plan on the fewest devices is none that ", std::string(trainer_.name), " runs"),
-            "Name the devices with --max_devices in place of --objective=min_devices.");
-      }
+      best_request_ = free_request;
     } else {
-      TryForms(/*keeps_samples_whole=*/false);
-      // The best plan of a form may divide samples as the trainer does not, and keep one that does not from being
-      // found.
-      TryForms(/*keeps_samples_whole=*/true);
+      // What is not the answer may be any.
+      is_cut_ = false;
+      counts_devices ? TryAsFew(free->plan()) : TryAllForms();
     }
-    if (!best_.has_value()) return NothingFound();
+    if (!best_.has_value()) return counts_devices ? NotOnSoFew() : NothingFound();
     if (!plan_id.empty()) {
       // Kept answers and equal searches give the same plan again.
       best_request_.set_plan_id(plan_id);
-      auto kept = Plan(best_request_);
+      auto kept = calls_.plan(best_request_);
       if (!kept.ok()) return kept;
       best_ = *std::move(kept);
     }
-    best_->mutable_plan()->add_warnings(PriceText(free->plan(), best_->plan()));
+    v1::Plan& plan = *best_->mutable_plan();
+    plan.add_warnings(PriceText(free.ok() ? std::optional(free->plan().objective_ms()) : std::nullopt, plan));
+    if (is_cut_) NoteTimeLimit(plan);
     return *std::move(best_);
   }
 
  private:
-  absl::StatusOr<v1::CreatePlanResponse> Plan(const v1::CreatePlanRequest& request) {
+  std::string name() const { return std::string(trainer_.name); }
+
+  // One search in its share of the time that is left, which `request` says then.
+  absl::StatusOr<v1::CreatePlanResponse> Plan(v1::CreatePlanRequest& request, int64_t shares = kSharesOfForm) {
+    if (limit_.has_value() && *limit_ > std::chrono::milliseconds(0)) {
+      const std::chrono::milliseconds step = std::max(*limit_ / kStepsOfLimit, std::chrono::milliseconds(1));
+      const std::chrono::milliseconds left = *limit_ - calls_.spent() / step * step;
+      if (left <= std::chrono::milliseconds(0)) {
+        is_cut_ = true;
+        return absl::DeadlineExceededError("there was no time to look for a plan");
+      }
+      const std::chrono::milliseconds share = std::max(left / shares, std::chrono::milliseconds(1));
+      google::protobuf::Duration& own = *request.mutable_options()->mutable_time_limit();
+      own.set_seconds(share / std::chrono::seconds(1));
+      own.set_nanos(static_cast<int32_t>(share % std::chrono::seconds(1) / std::chrono::milliseconds(1)) * 1'000'000);
+    }
     ++searches_;
-    return calls_.plan(request);
+    auto response = calls_.plan(request);
+    is_cut_ = is_cut_ || (response.ok() ? response->plan().provenance().stop_reason() == v1::STOP_REASON_TIME_LIMIT
+                                        : IsOutOfTime(response.status()));
+    return response;
   }
 
   // False: context degrees are asked for, or have been left out.
@@ -223,6 +258,12 @@ class RunnableSearch {
     if (whole.ok() && DevicesOf(whole->plan()) <= DevicesOf(fewest)) Take(*whole, request);
   }
 
+  void TryAllForms() {
+    TryForms(/*keeps_samples_whole=*/false);
+    // The best plan of a form may divide samples as the trainer does not, and keep one that does not from being found.
+    TryForms(/*keeps_samples_whole=*/true);
+  }
+
   // All forms, or those that otherwise may divide samples.
   void TryForms(bool keeps_samples_whole) {
     for (const Form& form : trainer_.forms) {
@@ -236,10 +277,7 @@ class RunnableSearch {
   // Recomputation by layer first: where the trainer can say what comes out, or nothing better can, that is all.
   void Try(v1::CreatePlanRequest request) {
     const auto whole = Plan(request);
-    if (!whole.ok()) {
-      refused_ = whole.status();
-      return;
-    }
+    if (!whole.ok()) return NoteFailure(whole.status());
     if (Take(*whole, request) || IsWorse(whole->plan().lower_bound_ms())) return;
     if (SaysFirstLayers()) TryFirstLayers(request);
     for (const v1::LayerRecomputation kind : RecomputationOf(request_.problem().joint(), trainer_)) {
@@ -247,6 +285,20 @@ class RunnableSearch {
       const auto uniform = Plan(request);
       if (uniform.ok()) Take(*uniform, request);
     }
+  }
+
+  // Of the forms that provably do not fit, the one that the fewest devices would do for says what would.
+  void NoteFailure(const absl::Status& status) {
+    const ErrorDetails details = ErrorDetailsOf(status);
+    if (!details.infeasible.has_value()) {
+      if (failed_.ok()) failed_ = status;
+      return;
+    }
+    const int64_t devices = details.infeasible->minimum_devices();
+    const bool is_less = devices > 0 && (fewest_devices_ == 0 || devices < fewest_devices_);
+    if (!infeasible_.ok() && !is_less) return;
+    infeasible_ = status;
+    fewest_devices_ = devices;
   }
 
   // Whether some of the layers may be computed again, in the pipelines of which trainers can say that.
@@ -285,20 +337,46 @@ class RunnableSearch {
 
   bool IsWorse(double step_ms) const { return best_.has_value() && step_ms >= best_->plan().objective_ms(); }
 
-  absl::Status NothingFound() const {
-    return UsageError(
-        absl::StrCat("no plan was found that ", std::string(trainer_.name), " runs: ", std::string(refused_.message())),
-        "Leave out --runnable_on, or give it more devices or choices.");
+  absl::Status NotOnSoFew() const {
+    return UsageError(absl::StrCat("the plan on the fewest devices is none that ", name(), " runs"),
+                      "Name the devices with --max_devices in place of --objective=min_devices.");
   }
 
-  std::string PriceText(const v1::Plan& free, const v1::Plan& plan) const {
-    const double more = plan.objective_ms() / free.objective_ms() - 1;
-    const std::string price = more <= 0 ? " costs nothing: without it a step takes as long"
-                                        : absl::StrCat(" costs ", TwoDigitPercent(more * 100),
-                                                       ": without it a step takes ", DurationText(free.objective_ms()));
+  absl::Status NothingFound() const {
+    if (is_cut_) {
+      return WithHint(absl::DeadlineExceededError(absl::StrCat("no plan that ", name(), " runs was found in time")),
+                      "Leave out --runnable_on, or allow more time with --time_limit.");
+    }
+    if (!refused_.ok()) {
+      return UsageError(absl::StrCat("no plan was found that ", name(), " runs: ", std::string(refused_.message())),
+                        "Leave out --runnable_on, or give it more devices or choices.");
+    }
+    if (!failed_.ok()) return failed_;
+    const std::string more = fewest_devices_ == 0 ? "allow more choices, or give it more of what is missing."
+                                                  : absl::StrCat("or give it ", fewest_devices_, " devices or more.");
+    return WithHint(infeasible_,
+                    absl::StrCat("Plans that ", name(), " runs do not fit: leave out --runnable_on, ", more));
+  }
+
+  // `free_ms`: of the best plan without the constraint; nullopt: none was found in time.
+  std::string PriceText(std::optional<double> free_ms, const v1::Plan& plan) const {
     const std::string one_of =
         searches_ > 1 ? absl::StrCat("; ", searches_, " searches were made, and the time above is that of one") : "";
-    return absl::StrCat("--runnable_on=", std::string(trainer_.name), price, one_of);
+    return absl::StrCat("--runnable_on=", name(), CostText(free_ms, plan.objective_ms()), one_of);
+  }
+
+  static std::string CostText(std::optional<double> free_ms, double step_ms) {
+    if (!free_ms.has_value()) return " costs what is not known: without it no plan was found in time";
+    if (step_ms < *free_ms) return " costs nothing: without it no plan was found that is as fast";
+    if (step_ms == *free_ms) return " costs nothing: without it a step takes as long";
+    return absl::StrCat(" costs ", TwoDigitPercent((step_ms / *free_ms - 1) * 100), ": without it a step takes ",
+                        DurationText(*free_ms));
+  }
+
+  void NoteTimeLimit(v1::Plan& plan) const {
+    plan.mutable_provenance()->set_stop_reason(v1::STOP_REASON_TIME_LIMIT);
+    plan.add_warnings(absl::StrCat("the time limit ended the search for plans that ", name(),
+                                   " runs; more time (--time_limit) may find a better one"));
   }
 
   const Trainer& trainer_;
@@ -306,8 +384,17 @@ class RunnableSearch {
   const JointSearchCalls& calls_;
   std::optional<v1::CreatePlanResponse> best_;
   v1::CreatePlanRequest best_request_;
+  // Of all searches together; nullopt: none.
+  const std::optional<std::chrono::milliseconds> limit_;
+  // The last plan that cannot be expressed.
   absl::Status refused_;
+  // The first search that failed without a proof.
+  absl::Status failed_;
+  absl::Status infeasible_;
+  int64_t fewest_devices_ = 0;
   int32_t searches_ = 0;
+  // Time ended a search, or kept one from being made.
+  bool is_cut_ = false;
 };
 
 }  // namespace

@@ -8,6 +8,7 @@
 #ifndef PLANWRIGHT_CLIENT_CLI_COMMANDS_RUNNABLE_JOINT_H_
 #define PLANWRIGHT_CLIENT_CLI_COMMANDS_RUNNABLE_JOINT_H_
 
+#include <chrono>
 #include <functional>
 #include <string_view>
 
@@ -18,10 +19,12 @@
 namespace planwright::client {
 
 struct JointSearchCalls {
-  // One search.
+  // One search, within the time limit of its request.
   std::function<absl::StatusOr<v1::CreatePlanResponse>(const v1::CreatePlanRequest&)> plan;
   // FAILED_PRECONDITION: the target cannot express the plan.
   std::function<absl::Status(const v1::Plan&)> express;
+  // How long all of this has taken.
+  std::function<std::chrono::milliseconds()> spent;
 };
 
 // INVALID_ARGUMENT: --runnable_on=TARGET and another flag contradict, with the reason.
@@ -31,9 +34,11 @@ absl::Status Contradiction(std::string_view target, std::string_view flag, std::
 absl::Status CheckJointTarget(std::string_view target, const v1::PlanningProblem& problem);
 
 // The best plan that `target` expresses, with its price as a warning. Its problem says what it was restricted to, and
-// its bound speaks of that.
-// Errors: those of CheckJointTarget and of the searches; INVALID_ARGUMENT where plans were found, but none that the
-// target can express, or MIN_DEVICES has one that it cannot. A plan_id is given to the answer alone. REQUIRES:
+// its bound speaks of that. The time limit of the request is that of all searches, each of which has a share of what
+// the others have left; where it ended some of them, stop reason and a warning say so.
+// Errors: those of CheckJointTarget and of the searches, FAILED_PRECONDITION where all forms provably do not fit;
+// INVALID_ARGUMENT where plans were found, but none that the target can express, or MIN_DEVICES has one that it cannot;
+// DEADLINE_EXCEEDED where there was no time to know. A plan_id is given to the answer alone. REQUIRES:
 // problem.has_joint().
 absl::StatusOr<v1::CreatePlanResponse> PlanJointlyFor(std::string_view target, const v1::CreatePlanRequest& request,
                                                       const JointSearchCalls& calls);

@@ -1,5 +1,6 @@
 #include "client/cli/commands/runnable_on.h"
 
+#include <chrono>
 #include <optional>
 #include <utility>
 
@@ -88,7 +89,10 @@ absl::StatusOr<v1::CreatePlanResponse> PlanRunnable(std::string_view target, Pla
     return (*found)->write({.plan = plan, .graph = &*graph}).status();
   };
   if (request.problem().has_joint()) {
-    return PlanJointlyFor((*found)->name, request, {.plan = search, .express = express});
+    const auto spent = [start = CallOptions::Clock::now()] {
+      return std::chrono::duration_cast<std::chrono::milliseconds>(CallOptions::Clock::now() - start);
+    };
+    return PlanJointlyFor((*found)->name, request, {.plan = search, .express = express, .spent = spent});
   }
   auto response = search(request);
   if (!response.ok()) return response;
