@@ -527,6 +527,56 @@ bool IsUsualMemory(const MemoryModel& memory) {
          (optimizer == 0 || optimizer == 6);
 }
 
+void AddForeignOptions(const SolverOptions& options, std::vector<std::string>& in_vain) {
+  if (options.explain) {
+    in_vain.emplace_back(
+        "beside problem.joint, options.explain (--explain) adds nothing: joint.worth says what each choice is worth, "
+        "and joint.equal_stages what simple plans reach");
+  }
+  if (options.work_limit.has_value()) {
+    in_vain.emplace_back(
+        "beside problem.joint, options.work_limit (--work_limit) does not count: options.time_limit (--time_limit) "
+        "ends the search, and options.relative_gap (--gap) says how much better plans are sought");
+  }
+  const std::pair<bool, const char*> of_algorithms[] = {
+      {options.ideal_limit.has_value(), "ideal_limit"},
+      {options.clusters.has_value(), "clusters"},
+      {options.clustering_alpha.has_value(), "clustering_alpha"},
+      {options.refinement_steps.has_value(), "refinement_steps"},
+  };
+  for (const auto& [is_set, name] : of_algorithms) {
+    if (!is_set) continue;
+    in_vain.push_back(absl::StrCat("beside problem.joint, options.", name, " (--", name,
+                                   ") does not count: it is of other algorithms"));
+  }
+}
+
+void AddForeignSettings(const PlanningProblem& problem, std::vector<std::string>& in_vain) {
+  const AllReduce& allreduce = problem.allreduce;
+  const AllReduce usual;
+  const std::pair<bool, const char*> of_gradients[] = {
+      {allreduce.factor != usual.factor, "factor (--allreduce)"},
+      {allreduce.charge != usual.charge, "charge (--allreduce_charge)"},
+      {allreduce.amortize_over_micro_batches, "amortize_over_micro_batches (--amortize_allreduce)"},
+      {allreduce.ring != usual.ring, "ring (--ring)"},
+  };
+  for (const auto& [is_set, name] : of_gradients) {
+    if (!is_set) continue;
+    in_vain.push_back(absl::StrCat("beside problem.joint, problem.allreduce.", name,
+                                   " does not count: what ranks exchange follows from degrees and sharding"));
+  }
+  if (problem.require_contiguous_backward) {
+    in_vain.emplace_back(
+        "beside problem.joint, problem.require_contiguous_backward (--require_contiguous_backward) does not count: "
+        "every stage passes runs of layers, both ways");
+  }
+  if (problem.max_subgraphs_per_device.value_or(1) != 1) {
+    in_vain.emplace_back(
+        "beside problem.joint, problem.max_subgraphs_per_device (--max_subgraphs_per_device) does not count: it is of "
+        "MIN_LATENCY");
+  }
+}
+
 bool ObeysRules(const ResolvedInput& input) {
   constexpr int64_t kAny = std::numeric_limits<int64_t>::max();
   const ModelLimits limits{kAny, kAny, kAny, kAny};
@@ -551,16 +601,8 @@ std::vector<std::string> SaidInVain(const OperatorGraph& graph, const Cluster& c
                                     const SolverOptions& options) {
   std::vector<std::string> in_vain;
   if (!problem.joint.has_value()) return in_vain;
-  if (options.explain) {
-    in_vain.emplace_back(
-        "beside problem.joint, options.explain adds nothing: joint.worth says what each choice is worth, and "
-        "joint.equal_stages what simple plans reach");
-  }
-  if (options.work_limit.has_value()) {
-    in_vain.emplace_back(
-        "beside problem.joint, options.work_limit does not count: options.time_limit ends the search, and "
-        "options.relative_gap says how much better plans are sought");
-  }
+  AddForeignOptions(options, in_vain);
+  AddForeignSettings(problem, in_vain);
   if (graph.transformer.has_value() && !IsUsualMemory(problem.memory_model)) {
     in_vain.emplace_back(
         "beside problem.joint, problem.memory_model counts for transformers in its reserved_bytes alone: parameters, "

@@ -877,7 +877,7 @@ TEST(JointRequestTest, WarnsOfWorkThatIsNotCounted) {
   request.problem.joint->num_stages = 1;
   EXPECT_THAT(Make(request)->warnings, Not(Contains(HasSubstr("options.work_limit"))));
   request.options.work_limit = 1'000;
-  EXPECT_THAT(Make(request)->warnings, Contains(HasSubstr("options.work_limit does not count")));
+  EXPECT_THAT(Make(request)->warnings, Contains(HasSubstr("options.work_limit (--work_limit) does not count")));
 }
 
 TEST(JointRequestTest, RefusesRowsThatSayNothing) {

@@ -507,8 +507,24 @@ TEST(OperatorGraphTest, WarnsOfWhatMakesNoDifference) {
   const auto said = [&] { return SaidInVain(request.graph, request.cluster, request.problem, request.options); };
   EXPECT_THAT(said(), IsEmpty());
   request.options.explain = true;
-  EXPECT_THAT(said(), ElementsAre(HasSubstr("options.explain")));
-  request.options.explain = false;
+  EXPECT_THAT(said(), ElementsAre(HasSubstr("options.explain (--explain)")));
+  request.options = {};
+  request.options.ideal_limit = request.options.clusters = request.options.refinement_steps = 4;
+  request.options.clustering_alpha = 0.5;
+  EXPECT_THAT(said(), ElementsAre(HasSubstr("--ideal_limit"), HasSubstr("--clusters"), HasSubstr("--clustering_alpha"),
+                                  HasSubstr("--refinement_steps")));
+  request.options = {};
+  AllReduce& allreduce = request.problem.allreduce;
+  allreduce = {AllReduce::Factor::kHalf, AllReduce::Charge::kPerMicroBatch, true, AllReduce::Ring::kIndex};
+  request.problem.require_contiguous_backward = true;
+  request.problem.max_subgraphs_per_device = 3;
+  EXPECT_THAT(said(),
+              ElementsAre(HasSubstr("factor (--allreduce)"), HasSubstr("charge (--allreduce_charge)"),
+                          HasSubstr("(--amortize_allreduce)"), HasSubstr("ring (--ring)"),
+                          HasSubstr("(--require_contiguous_backward)"), HasSubstr("(--max_subgraphs_per_device)")));
+  allreduce = {};
+  request.problem.require_contiguous_backward = false;
+  request.problem.max_subgraphs_per_device.reset();
   request.cluster = RequestOf("llama3-8b", "dgx-a100:1", 64).cluster;
   EXPECT_THAT(said(), ElementsAre(HasSubstr("8 bits")));
   const auto step_of = [](const char* graph) { return Make(RequestOf(graph, "dgx-a100:1", 64))->objective; };
