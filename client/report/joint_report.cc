@@ -74,14 +74,20 @@ void AddDevicesRow(const v1::Plan& plan, Table& table) {
     return found == counters.end() ? 0 : found->second;
   };
   const v1::JointSearch& joint = plan.problem().joint();
-  const std::string what = joint.has_target_tokens_per_second()
-                               ? absl::StrCat("reach ", TokenSpeedText(joint.target_tokens_per_second()))
-                               : std::string("hold the model");
   const int64_t allowed = count("devices_allowed");
   const int64_t needed = count("devices_needed");
-  const std::string proof =
-      needed == allowed ? "fewer provably do not" : absl::StrCat(GroupedText(needed), " are needed at least");
-  table.AddRow({"fewest devices", absl::StrCat(GroupedText(allowed), " ", what, "; ", proof)});
+  const bool is_one = allowed == 1;
+  const std::string what =
+      joint.has_target_tokens_per_second()
+          ? absl::StrCat(is_one ? "reaches " : "reach ", TokenSpeedText(joint.target_tokens_per_second()))
+          : absl::StrCat(is_one ? "holds" : "hold", " the model");
+  std::string proof;
+  if (needed != allowed) {
+    proof = absl::StrCat("; ", GroupedText(needed), needed == 1 ? " is" : " are", " needed at least");
+  } else if (!is_one) {
+    proof = "; fewer provably do not";
+  }
+  table.AddRow({"fewest devices", absl::StrCat(GroupedText(allowed), " ", what, proof)});
 }
 
 // "0.04213 samples/s": of what takes seconds for a sample four digits; of more than 1,000 all but one behind the point.
@@ -131,9 +137,9 @@ std::string JointSummary(const v1::Plan& plan) {
   const bool is_per_stage = joint.degrees() == v1::JOINT_DEGREES_PER_STAGE;
   const char* whose = is_per_stage ? " for all ranks together" : " on each rank";
   if (TakesTurns(plan)) whose = ", which replicas take in turn";
-  table.AddRow({"batch", absl::StrCat(GroupedText(problem.joint().global_batch()),
-                                      " samples: ", CountedText(joint.micro_batches(), "micro-batch", "micro-batches"),
-                                      " of ", joint.micro_batch_samples(), whose)});
+  table.AddRow({"batch", absl::StrCat(CountedText(problem.joint().global_batch(), "sample", "samples"), ": ",
+                                      CountedText(joint.micro_batches(), "micro-batch", "micro-batches"), " of ",
+                                      joint.micro_batch_samples(), whose)});
   table.AddRow({"speed", absl::StrCat(SpeedText(plan), "; idle ", PercentText(plan.estimate().bubble_fraction()),
                                       " of the time")});
   const std::string measured = MeasuredText(plan);

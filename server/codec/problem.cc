@@ -183,7 +183,8 @@ void DecodeModes(const v1::PlanningProblem& wire, const FieldPath& path, Violati
   problem.require_contiguous_backward = wire.require_contiguous_backward();
   problem.replication = DecodeEnum(wire.replication(), path.Field("replication"), violations);
   problem.schedule = DecodeEnum(wire.schedule(), path.Field("schedule"), violations);
-  const bool is_periodic = problem.schedule == ScheduleKind::kPeriodic;
+  // Beside joint settings the schedule itself is refused, and nothing that it would bring.
+  const bool is_periodic = problem.schedule == ScheduleKind::kPeriodic && !wire.has_joint();
   problem.overlap = DecodeOptionalEnum(wire.overlap(), path.Field("overlap"), violations)
                         .value_or(is_periodic ? Overlap::kOverlapped : Overlap::kSerial);
   problem.allreduce = DecodeAllReduce(wire.allreduce(), path.Field("allreduce"), violations);

@@ -57,6 +57,7 @@ class PlanCommand final : public Command {
     groups[1].flags.push_back(MessageFlag("replan_tolerance", "replan_tolerance",
                                           "start_from: how much slower the plan may be, as a share (default: 0.05)",
                                           problem_));
+    groups[1].flags.back().field = "problem.replan_tolerance";
     groups[1].flags.push_back(StringFlag("runnable_on", absl::StrJoin(RunnableTargets(), "|"),
                                          "plan what this trainer or server can run: whole layers, as many replicas of "
                                          "each stage, no CPUs; with --global_batch also degrees, sharding and "

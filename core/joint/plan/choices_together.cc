@@ -220,7 +220,7 @@ class ChoicesTogether {
     if (fewest_stages_ * smallest_block_ <= devices) {
       const bool is_one_class =
           request_.cluster.classes.size() > 1 && settings_.orders == std::vector{PipelineOrder::kInterleaved};
-      return absl::StrCat(stages, " do not lie in whole nodes, or inside one, of ",
+      return absl::StrCat(stages, fewest_stages_ == 1 ? " does" : " do", " not lie in whole nodes, or inside one, of ",
                           is_one_class ? "one class of these " : "these ", CountedText(devices, "device"));
     }
     return absl::StrCat(stages, fewest_stages_ == 1 ? " takes " : " take ",

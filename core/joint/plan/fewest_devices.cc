@@ -447,8 +447,8 @@ class FewestDevices {
     }
     Infeasibility infeasibility;
     if (is_any_step()) infeasibility.minimum_devices = static_cast<int32_t>(TotalOf(reached_));
-    infeasibility.Add(
-        {.resource = "devices", .subject = "", .description = absl::StrCat(found, "; no ", most, " of them do")});
+    const std::string none = most == 1 ? "none of them does alone" : absl::StrCat("no ", most, " of them do");
+    infeasibility.Add({.resource = "devices", .subject = "", .description = absl::StrCat(found, "; ", none)});
     return InfeasibleError(infeasibility);
   }
 

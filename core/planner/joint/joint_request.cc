@@ -388,8 +388,8 @@ class JointRequestRun {
     const int64_t needed = answer.counters.at("devices_needed");
     if (needed == allowed) return;
     plan.provenance.proven_optimal = false;
-    plan.warnings.push_back(
-        absl::StrCat("it is not proven that fewer devices do not do; ", needed, " are needed at least"));
+    plan.warnings.push_back(absl::StrCat("it is not proven that fewer devices do not do; ", needed,
+                                         needed == 1 ? " is needed at least" : " are needed at least"));
   }
 
   const Cluster& cluster_;

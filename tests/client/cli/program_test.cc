@@ -397,6 +397,7 @@ TEST_F(ProgramTest, NamesTheFlagsBesideTheFieldsThatTheySet) {
   add("problem.schedule", "must be unset");
   add("problem.micro_batches", "must divide the global batch of 512, is 7");
   add("options.relative_gap", "must be in [0, 1)");
+  add("problem.replan_tolerance", "must be unset beside problem.joint");
   service_.plan = [&] { return WithDetail(absl::InvalidArgumentError("x"), bad_request); };
   const char* const rest =
       "error: problem.joint.global_batch (--global_batch): must be set for the joint search\n"
@@ -405,13 +406,16 @@ TEST_F(ProgramTest, NamesTheFlagsBesideTheFieldsThatTheySet) {
       "error: problem.schedule (--schedule): must be unset\n"
       "error: problem.micro_batches (--micro_batches): must divide the global batch of 512, is 7\n"
       "error: options.relative_gap (--gap): must be in [0, 1)\n"
+      "error: problem.replan_tolerance (--replan_tolerance): must be unset beside problem.joint\n"
       "Mend what is named above and try again.\n";
-  Plan({"--tokens-within", "2e12/30d", "--samples=1,3", "--schedule=gpipe", "--micro_batches=7", "--gap=2"});
+  Plan({"--tokens-within", "2e12/30d", "--samples=1,3", "--schedule=gpipe", "--micro_batches=7", "--gap=2",
+        "--replan_tolerance=0.1"});
   EXPECT_EQ(Unwrapped(err_.str()),
             absl::StrCat("error: problem.joint.target_tokens_per_second (--tokens_within): must not be set unless "
                          "problem.objective is MIN_DEVICES\n",
                          rest));
-  Plan({"--target_tokens_per_second=1e6", "--samples=1,3", "--schedule=gpipe", "--micro_batches=7", "--gap=2"});
+  Plan({"--target_tokens_per_second=1e6", "--samples=1,3", "--schedule=gpipe", "--micro_batches=7", "--gap=2",
+        "--replan_tolerance=0.1"});
   EXPECT_EQ(Unwrapped(err_.str()),
             absl::StrCat("error: problem.joint.target_tokens_per_second (--target_tokens_per_second): must not be set "
                          "unless problem.objective is MIN_DEVICES\n",

@@ -75,6 +75,20 @@ TEST(JointReportTest, SaysShardingBaselinesAndSharesAsPeopleKnowThem) {
   EXPECT_THAT(JointPlanReport(plan, "title"), HasSubstr(", no sharding\n"));
 }
 
+TEST(JointReportTest, OneIsSingular) {
+  v1::Plan plan = PlanOfTwoLayers();
+  plan.mutable_problem()->set_objective(v1::OBJECTIVE_MIN_DEVICES);
+  plan.mutable_problem()->mutable_joint()->set_global_batch(1);
+  plan.mutable_provenance()->set_algorithm("joint");
+  auto& counters = *plan.mutable_provenance()->mutable_counters();
+  counters["devices_allowed"] = counters["devices_needed"] = 1;
+  EXPECT_THAT(JointPlanReport(plan, ""), AllOf(HasSubstr("  1 sample: "), HasSubstr("  1 holds the model\n")));
+  counters["devices_allowed"] = 2;
+  EXPECT_THAT(JointPlanReport(plan, ""), HasSubstr("  2 hold the model; 1 is needed at least\n"));
+  counters["devices_needed"] = 2;
+  EXPECT_THAT(JointPlanReport(plan, ""), HasSubstr("  2 hold the model; fewer provably do not\n"));
+}
+
 // A plan on two hosts of eight devices, of which the only stage has the first `used`.
 v1::Plan PlanOnHosts(int used) {
   v1::Plan plan = PlanOfTwoLayers();

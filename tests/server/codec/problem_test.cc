@@ -131,6 +131,13 @@ TEST(ProblemCodecTest, PatternsOverlapUnlessToldOtherwise) {
   EXPECT_EQ(Decode(v1::PlanningProblem(), violations).overlap, Overlap::kSerial);
 }
 
+// The joint search refuses the schedule; that nobody has asked for an overlap as well is no second error.
+TEST(ProblemCodecTest, NothingOverlapsBesideJointSettings) {
+  Violations violations;
+  const auto wire = Wire<v1::PlanningProblem>("schedule: SCHEDULE_KIND_PERIODIC joint { global_batch: 8 }");
+  EXPECT_EQ(Decode(wire, violations).overlap, Overlap::kSerial);
+}
+
 TEST(ProblemCodecTest, NamesADeviceOfAHost) {
   Cluster cluster = TwoDevices();
   cluster.devices[1].name = "host3/gpu0";

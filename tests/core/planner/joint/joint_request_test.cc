@@ -593,6 +593,17 @@ TEST(JointRequestTest, SaysWhichBlocksDoNotLieInNodes) {
           "2 stages of at least 12 devices (tensor 4 x data 3) do not lie in whole nodes, or inside one, of these 24"));
 }
 
+TEST(JointRequestTest, OneStageOrDeviceIsSingular) {
+  JointTestRequest request = RequestOf("gpt-350m", "nodes:2?devices=3", 8);
+  const DeviceClassId slower = AddSlowerClass(request.cluster);
+  for (std::size_t d = 3; d < 6; ++d) request.cluster.devices[d].device_class = slower;
+  request.problem.joint->num_stages = 1;
+  request.problem.joint->data_degrees = {2};
+  request.problem.joint->tensor_degrees = {2};
+  EXPECT_THAT(std::string(Make(request).status().message()),
+              HasSubstr("1 stage of at least 4 devices (tensor 2 x data 2) does not lie in whole nodes"));
+}
+
 // The last `nodes` nodes of eight are of a class of half the speed.
 void SlowLastNodes(int64_t nodes, JointTestRequest& request) {
   const DeviceClassId slower = AddSlowerClass(request.cluster);
