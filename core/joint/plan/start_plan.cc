@@ -175,6 +175,7 @@ class StartPlanner {
 
   // Its own blocks, if they are blocks of this row, one behind the other or one before the other.
   bool PlaceAsGiven(JointPlan& plan) const {
+    if (start_.devices.size() != plan.stages.size()) return false;
     bool is_forwards = true;
     bool is_backwards = true;
     for (std::size_t s = 0; s < plan.stages.size(); ++s) {
@@ -188,20 +189,24 @@ class StartPlanner {
     return is_forwards || is_backwards;
   }
 
-  static bool IsBehind(const JointStage& before, const JointStage& behind) {
-    return before.first_slot + before.degrees.devices() <= behind.first_slot;
+  bool IsBehind(const JointStage& before, const JointStage& behind) const {
+    const TrainingClass& part = row_.At(row_.ClassOf(before.first_slot));
+    return before.first_slot + part.TakenBy(before.degrees.devices()) <= behind.first_slot;
   }
 
   // Where the devices of a stage begin, if they are all there and a block may lie there.
   std::optional<int32_t> OwnSlot(std::size_t s) const {
-    const auto own = start_.devices.begin() + static_cast<std::ptrdiff_t>(s);
+    const std::vector<DeviceId>& own = start_.devices[s];
     const std::vector<DeviceId>& devices = request_.cluster.devices;
-    if (own->empty() || std::ssize(*own) != start_.plan.stages[s].degrees.devices()) return std::nullopt;
-    const auto first = std::find(devices.begin(), devices.end(), own->front());
-    if (devices.end() - first < std::ssize(*own) || !std::equal(own->begin(), own->end(), first)) return std::nullopt;
-    const int64_t slot = first - devices.begin();
-    if (row_.NextBlock(row_.ClassOf(slot), slot, std::ssize(*own), /*is_closest=*/false) != slot) return std::nullopt;
-    return static_cast<int32_t>(slot);
+    JointStage stage = start_.plan.stages[s];
+    if (std::ssize(own) != stage.degrees.devices()) return std::nullopt;
+    const auto first = std::find(devices.begin(), devices.end(), own.front());
+    if (first == devices.end()) return std::nullopt;
+    stage.first_slot = static_cast<int32_t>(first - devices.begin());
+    const int64_t place =
+        row_.NextBlock(row_.ClassOf(stage.first_slot), stage.first_slot, std::ssize(own), /*is_closest=*/false);
+    const bool is_block = place == stage.first_slot && row_.DevicesOf(stage) == own;
+    return is_block ? std::optional(stage.first_slot) : std::nullopt;
   }
 
   // One block behind the other, each on the class that its stage had, else on the first that has room.

@@ -136,6 +136,27 @@ TEST(JointStartTest, IsAtLeastAsGoodAsThePlanThatItStartsFrom) {
   }
 }
 
+// 12 ranks on nodes of 8 as 8 and 4, as plans of earlier versions have them: now they are 6 and 6.
+TEST(JointStartTest, LaysBlocksOutAgainThatLieUnevenlyOnTheirNodes) {
+  JointTestRequest request = RequestOf("gpt-1.3b", "dgx-h100:4", 96);
+  request.problem.joint->tensor_degrees = {1};
+  request.problem.joint->data_degrees = {12};
+  request.problem.joint->num_stages = 2;
+  const absl::StatusOr<Plan> before = Make(request);
+  ASSERT_TRUE(before.ok()) << before.status();
+  JointTestRequest start = StartingFrom(request, *before);
+  EXPECT_EQ(start.problem.start_from->stages[0].devices[6], DeviceId(8));
+  for (const std::size_t first : {0, 16}) {
+    std::vector<DeviceId>& devices = start.problem.start_from->stages[first / 16].devices;
+    for (std::size_t rank = 0; rank < 12; ++rank) devices[rank] = DeviceId(first + rank);
+  }
+  for (const absl::StatusOr<Plan>& after : {Make(start), MakeAtOnce(start)}) {
+    ASSERT_TRUE(after.ok()) << after.status();
+    EXPECT_EQ(after->provenance.counters.at("start_fits"), 2);
+    EXPECT_EQ(after->objective, before->objective);
+  }
+}
+
 TEST(JointStartTest, AdaptsThePlanThatItStartsFromToTheDevicesThatAreLeft) {
   const absl::StatusOr<Plan> before = Make(RequestOf("llama3-8b", "dgx-h100:4", 96));
   ASSERT_TRUE(before.ok()) << before.status();
