@@ -137,7 +137,7 @@ class Descent {
       RandomStream random(static_cast<uint64_t>(request_.options.seed), static_cast<uint64_t>(restart));
       assignment_.Restart(RandomDevices(random));
       while (const std::optional<Move> move = BestMove()) assignment_.Apply(move->block, move->target);
-      std::vector<DeviceId> device_of =
+      const std::vector<DeviceId> device_of =
           Mapped(assignment_.devices_of_blocks(), [&](const std::size_t device) { return assignment_.id(device); });
       proposals_.Propose(PlacementOfBlocks(request_, instance_, device_of));
       ++proposals_.record().counters()["restarts"];

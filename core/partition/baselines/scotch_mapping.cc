@@ -87,7 +87,7 @@ void ProposeScotch(const SearchRequest& request, const SolveLimits& /*limits*/, 
     proposals.Refuse("Scotch found no partition");
     return;
   }
-  std::vector<DeviceId> device_of = Mapped(part_of, [&](const SCOTCH_Num part) { return devices[Index(part)]; });
+  const std::vector<DeviceId> device_of = Mapped(part_of, [&](const SCOTCH_Num part) { return devices[Index(part)]; });
   proposals.Propose(PlacementOfBlocks(request, instance, device_of));
 }
 

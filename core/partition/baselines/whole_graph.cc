@@ -63,7 +63,7 @@ Placement EverythingOn(const SearchRequest& request, DeviceId device) {
 
 void ProposeSingleDevice(const SearchRequest& request, const SolveLimits& /*limits*/, TaskArena& /*arena*/,
                          Proposals& proposals) {
-  std::vector<OperatorId> operators = AllIds<OperatorId>(request.graph.operators.size());
+  const std::vector<OperatorId> operators = AllIds<OperatorId>(request.graph.operators.size());
   std::set<std::pair<DeviceClassId, std::optional<int64_t>>> seen;
   for (std::size_t i = 0; i < request.cluster.devices.size(); ++i) {
     const DeviceId device(i);

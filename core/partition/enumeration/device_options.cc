@@ -14,7 +14,7 @@ DeviceOptions::DeviceOptions(const SearchRequest& request) : request_(request) {
                         .memory_bytes = UsableMemoryBytes(cluster, device),
                         .is_cpu = cluster.class_of(device).kind == DeviceKind::kCpu});
   }
-  std::vector<std::vector<OperatorId>> each = MappedNumbers(
+  const std::vector<std::vector<OperatorId>> each = MappedNumbers(
       request.graph.operators.size(), [&](std::size_t op) { return std::vector<OperatorId>{OperatorId(op)}; });
   allowed_ = AllowedDevices(request.problem, cluster.devices.size(), each.size(), each);
   AddLimits();
