@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "client/cli/terminal/errors.h"
+#include "client/cli/terminal/time_limit.h"
 #include "client/library/error_details.h"
 #include "client/library/hint.h"
 #include "client/report/enum_text.h"
@@ -167,13 +168,6 @@ int64_t DevicesOf(const v1::Plan& plan) {
   return devices;
 }
 
-// What the request may take; nullopt: any time.
-std::optional<std::chrono::milliseconds> LimitOf(const v1::CreatePlanRequest& request) {
-  if (!request.options().has_time_limit()) return std::nullopt;
-  const google::protobuf::Duration& limit = request.options().time_limit();
-  return std::chrono::seconds(limit.seconds()) + std::chrono::milliseconds(limit.nanos() / 1'000'000);
-}
-
 bool IsOutOfTime(const absl::Status& status) {
   return absl::IsDeadlineExceeded(status) && ErrorDetailsOf(status).limit == "time_limit";
 }
@@ -187,7 +181,7 @@ constexpr int64_t kStepsOfLimit = 20;
 class RunnableSearch {
  public:
   RunnableSearch(const Trainer& trainer, v1::CreatePlanRequest request, const JointSearchCalls& calls)
-      : trainer_(trainer), request_(std::move(request)), calls_(calls), limit_(LimitOf(request_)) {
+      : trainer_(trainer), request_(std::move(request)), calls_(calls), limit_(TimeLimitOf(request_)) {
     request_.clear_plan_id();
   }
 
@@ -230,10 +224,7 @@ class RunnableSearch {
         is_cut_ = true;
         return absl::DeadlineExceededError("there was no time to look for a plan");
       }
-      const std::chrono::milliseconds share = std::max(left / shares, std::chrono::milliseconds(1));
-      google::protobuf::Duration& own = *request.mutable_options()->mutable_time_limit();
-      own.set_seconds(share / std::chrono::seconds(1));
-      own.set_nanos(static_cast<int32_t>(share % std::chrono::seconds(1) / std::chrono::milliseconds(1)) * 1'000'000);
+      SetTimeLimit(std::max(left / shares, std::chrono::milliseconds(1)), request);
     }
     ++searches_;
     auto response = calls_.plan(request);

@@ -3,13 +3,13 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
+#include <optional>
 
 namespace planwright::client {
 namespace {
 
 constexpr int64_t kDefaultTimeLimitSeconds = 60;
 
-// At least 0 and at most about a year, so that a deadline follows from it; what is wrong with others the service says.
 std::chrono::milliseconds ToChrono(const google::protobuf::Duration& duration) {
   constexpr int64_t kYearSeconds = int64_t{365} * 24 * 3600;
   return std::chrono::seconds(std::clamp<int64_t>(duration.seconds(), 0, kYearSeconds)) +
@@ -22,6 +22,15 @@ void SetDuration(std::chrono::milliseconds time, google::protobuf::Duration& dur
 }
 
 }  // namespace
+
+std::optional<std::chrono::milliseconds> TimeLimitOf(const v1::CreatePlanRequest& request) {
+  if (!request.options().has_time_limit()) return std::nullopt;
+  return ToChrono(request.options().time_limit());
+}
+
+void SetTimeLimit(std::chrono::milliseconds limit, v1::CreatePlanRequest& request) {
+  SetDuration(limit, *request.mutable_options()->mutable_time_limit());
+}
 
 CallOptions::Clock::time_point SettleTimeLimit(v1::CreatePlanRequest& request, std::chrono::milliseconds spent) {
   const bool was_stated = request.options().has_time_limit();

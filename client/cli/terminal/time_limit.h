@@ -3,11 +3,17 @@
 #define PLANWRIGHT_CLIENT_CLI_TERMINAL_TIME_LIMIT_H_
 
 #include <chrono>
+#include <optional>
 
 #include "client/library/planning_client.h"
 #include "planwright/v1/planning_service.pb.h"
 
 namespace planwright::client {
+
+// At least 0 and at most about a year, so that a deadline follows from it; what is wrong with others the service says.
+// nullopt: none is stated.
+std::optional<std::chrono::milliseconds> TimeLimitOf(const v1::CreatePlanRequest& request);
+void SetTimeLimit(std::chrono::milliseconds limit, v1::CreatePlanRequest& request);
 
 // Gives `request` a time limit of 60 s where it has none. From a limit that was stated, `spent`, what its input has
 // cost already, is taken away where it is more than a twentieth, but at most half: less is not worth a limit that

@@ -247,16 +247,18 @@ class MixSearch {
   }
 
   // As if these devices were as close and had as much memory as any.
-  std::vector<TrainingCluster> BoundRowsWith(const DeviceCounts& counts, bool is_one_mix = false) const {
+  std::vector<TrainingCluster> BoundRowsWith(const DeviceCounts& counts) const {
     std::vector<TrainingCluster> rows;
-    for (const TrainingCluster& part : BoundPartsWith(training_, counts, question_.settings, is_one_mix)) {
+    for (const TrainingCluster& part : BoundPartsWith(training_, counts, question_.settings, /*is_one_mix=*/false)) {
       AppendRows(BestRowsOf(AsCloseAsCanBe(part)), rows);
     }
     return rows;
   }
 
   // Those of all mixes. REQUIRES: has_one_class_.
-  std::vector<TrainingCluster> RowsOfAll() const { return BoundRowsWith(FirstMix(), /*is_one_mix=*/true); }
+  std::vector<TrainingCluster> RowsOfAll() const {
+    return BestRowsOf(AsCloseAsCanBe(AsOneNode(training_, question_.most_total)));
+  }
 
   // What no plan on such a part takes less than, wherever its devices are; keeps the best plan.
   int64_t BoundOf(const DeviceCounts& counts) {

@@ -76,8 +76,8 @@ bool MayLieElsewhere(const TrainingCluster& all, const DeviceCounts& counts, boo
   return is_cut && ((per_stage && (has_nodes || has_sizes)) || (is_one_mix && has_sizes));
 }
 
-// By class of devices one node that has all of them, with the memory of those that have most.
-TrainingCluster AsOneNode(TrainingCluster part) {
+// By class of devices one node that has all of the part, with the memory of those of `all` that have most.
+TrainingCluster InOneNode(TrainingCluster part, const TrainingCluster& all) {
   std::vector<TrainingClass> classes;
   for (const TrainingClass& own : part.classes) {
     if (classes.empty() || classes.back().device_class != own.device_class) {
@@ -85,10 +85,14 @@ TrainingCluster AsOneNode(TrainingCluster part) {
       classes.back().nodes = 1;
       classes.back().devices_per_node = 0;
     }
-    TrainingClass& one = classes.back();
-    one.devices_per_node += static_cast<int32_t>(own.devices());
-    one.memory_bytes = std::max(one.memory_bytes, own.memory_bytes);
-    one.most_memory_bytes = std::max(one.most_memory_bytes, own.most_memory_bytes);
+    classes.back().devices_per_node += static_cast<int32_t>(own.devices());
+  }
+  for (TrainingClass& one : classes) {
+    for (const TrainingClass& other : all.classes) {
+      if (other.device_class != one.device_class) continue;
+      one.memory_bytes = std::max(one.memory_bytes, other.memory_bytes);
+      one.most_memory_bytes = std::max(one.most_memory_bytes, other.most_memory_bytes);
+    }
   }
   part.classes = std::move(classes);
   return part;
@@ -117,10 +121,16 @@ std::vector<TrainingCluster> PartsWith(const TrainingCluster& all, const DeviceC
   return parts;
 }
 
+TrainingCluster AsOneNode(const TrainingCluster& all, int64_t count) {
+  return InOneNode(FirstDevices(all, count), all);
+}
+
 std::vector<TrainingCluster> BoundPartsWith(const TrainingCluster& all, const DeviceCounts& counts,
                                             const JointSettings& settings, bool is_one_mix) {
   std::vector<TrainingCluster> parts = PartsWith(all, counts, settings);
-  if (MayLieElsewhere(all, counts, settings.per_stage, is_one_mix)) parts.push_back(AsOneNode(parts.front()));
+  if (MayLieElsewhere(all, counts, settings.per_stage, is_one_mix)) {
+    parts.push_back(InOneNode(parts.front(), is_one_mix ? all : parts.front()));
+  }
   return parts;
 }
 

@@ -2,6 +2,7 @@
 #ifndef PLANWRIGHT_CORE_JOINT_PLAN_DEVICE_PARTS_H_
 #define PLANWRIGHT_CORE_JOINT_PLAN_DEVICE_PARTS_H_
 
+#include <cstdint>
 #include <vector>
 
 #include "core/joint/cost/training_cluster.h"
@@ -25,6 +26,10 @@ std::vector<TrainingCluster> PartsWith(const TrainingCluster& all, const DeviceC
 // in size.
 std::vector<TrainingCluster> BoundPartsWith(const TrainingCluster& all, const DeviceCounts& counts,
                                             const JointSettings& settings, bool is_one_mix);
+
+// So many devices in one node, with the memory of those that have most: no plan that takes at most so many of `all`,
+// whichever these are, is faster than it is there. REQUIRES: one class of devices, in nodes that may differ.
+TrainingCluster AsOneNode(const TrainingCluster& all, int64_t count);
 
 inline void AppendRows(const std::vector<TrainingCluster>& more, std::vector<TrainingCluster>& rows) {
   rows.insert(rows.end(), more.begin(), more.end());

@@ -359,6 +359,31 @@ TEST(JointMonotonyTest, FewestDevicesOfAModelAreNoMoreThanOnesThatAreFastEnough)
   }
 }
 
+// Nodes of 8 with little memory come before nodes of 4 with more: what is proven holds of these too, task by task.
+TEST(JointMonotonyTest, LimitsProveNothingAgainstSmallerNodesWithMoreMemory) {
+  JointTestRequest limited =
+      RequestOf("llama3-8b", "nodes:4?peak_tflops=989&memory_bandwidth_gb=3350&inside_gb=300&between_gb=48", 64);
+  for (std::size_t device = 0; device < 16; ++device) {
+    limited.cluster.devices[device].reserved_memory_bytes = int64_t{50} << 30;
+    if (device % 8 >= 4) limited.problem.devices_to_use.excluded_devices.emplace_back(16 + device);
+  }
+  limited.problem.joint->orders = {PipelineOrder::kOneFOneB, PipelineOrder::kZeroBubble};
+  JointTestRequest by_hand = limited;
+  limited.problem.devices_to_use.max_devices = 4;
+  const std::optional<Plan> plan = PlanOf(limited);
+  by_hand.problem.joint->orders = {PipelineOrder::kZeroBubble};
+  by_hand.problem.joint->num_stages = 4;
+  for (std::size_t device = 0; device < 32; ++device) {
+    const bool is_in = device / 4 == 4;
+    const bool is_out_already = device / 4 == 5 || device / 4 == 7;
+    if (!is_in && !is_out_already) by_hand.problem.devices_to_use.excluded_devices.emplace_back(device);
+  }
+  const std::optional<Plan> chosen = PlanOf(by_hand);
+  ASSERT_TRUE(plan.has_value() && chosen.has_value());
+  EXPECT_LE(plan->joint->simulated_bound, chosen->joint->simulated_step);
+  EXPECT_LE(plan->lower_bound, chosen->objective);
+}
+
 // Which devices of its nodes a limit leaves out is the search's to choose: no choice by hand does better, nor beats
 // what is proven.
 TEST(JointMonotonyTest, NoDevicesChosenByHandBeatALimit) {
