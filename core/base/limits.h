@@ -35,8 +35,8 @@ inline std::optional<Interruption> CheckInterruption(const SolveLimits& limits) 
   return std::nullopt;
 }
 
-// How searches that come one after the other divide the time.
-// `limits` with one of `parts` equal shares of the time that is left. REQUIRES: parts >= 1.
+// `limits` with one of `parts` equal shares of the time that is left, for searches that come one after the other.
+// REQUIRES: parts >= 1.
 inline SolveLimits ShareOfRemainingTime(SolveLimits limits, std::size_t parts) {
   if (limits.deadline == SolveLimits::Clock::time_point::max()) return limits;
   const auto now = SolveLimits::Clock::now();

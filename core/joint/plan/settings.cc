@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "core/base/divisors.h"
+
 namespace planwright {
 namespace {
 
@@ -91,10 +93,11 @@ JointSettings ResolveJoint(const JointSettings& given, const TransformerShape& s
 
 std::vector<int32_t> DataDegreesUpTo(int64_t most, const JointSettings& settings) {
   std::vector<int32_t> degrees = settings.data_degrees;
-  for (int32_t degree = 1; settings.data_degrees.empty() && degree <= most; ++degree) {
-    if (settings.global_batch % degree == 0) degrees.push_back(degree);
-  }
   std::erase_if(degrees, [most](int32_t degree) { return degree > most; });
+  if (!settings.data_degrees.empty()) return degrees;
+  for (const int64_t degree : DivisorsOf(settings.global_batch)) {
+    if (degree <= most) degrees.push_back(static_cast<int32_t>(degree));
+  }
   return degrees;
 }
 
